@@ -13,10 +13,11 @@ import (
 
 // ownCalendars selects the calendars of a caller: $1 is the consumer and $2 the mode of the
 // key. Calendars send live bots, so that none exists for a test key.
-const ownCalendars = ` FROM calendars WHERE consumer_id = $1 AND $2 = 'live' AND deleted = 0 AND due_at IS NOT NULL`
+const ownCalendars = `WHERE consumer_id = $1 AND $2 = 'live' AND deleted = 0 AND due_at IS NOT NULL`
 
-const calendarColumns = `id, consumer_id, name, sealed, address, email, rules, job, poll_ms, created_at,
-	state, error, failures, validators, read_at, synced_at, due_at, lease, revision, deleted, provider, revoked, watch, invited`
+const selectCalendars = `SELECT id, consumer_id, name, sealed, address, email, rules, job, poll_ms, created_at,
+	state, error, failures, validators, read_at, synced_at, due_at, lease, revision, deleted, provider, revoked, watch, invited
+	FROM calendars `
 
 func scanCalendar(r row, c *calendarsync.Calendar) error {
 	var revoked bool
@@ -56,13 +57,13 @@ func (s *Store) InsertCalendar(ctx context.Context, c calendarsync.Calendar) err
 
 // Calendar returns a calendar of the caller, or a *job.Error with NotFound.
 func (db *Reader) Calendar(ctx context.Context, caller account.Caller, id uuid.UUID) (calendarsync.Calendar, error) {
-	return queryOne(ctx, db, "calendar", scanCalendar, `SELECT `+calendarColumns+ownCalendars+` AND id = $3`, caller.ConsumerID, caller.Mode, id)
+	return queryOne(ctx, db, "calendar", scanCalendar, selectCalendars+ownCalendars+` AND id = $3`, caller.ConsumerID, caller.Mode, id)
 }
 
 // Calendars returns the calendars of the caller, oldest first. It uses the index
 // calendars_consumer.
 func (db *Reader) Calendars(ctx context.Context, caller account.Caller) ([]calendarsync.Calendar, error) {
-	return list(ctx, db, "list calendars", scanCalendar, `SELECT `+calendarColumns+ownCalendars+` ORDER BY id`, caller.ConsumerID, caller.Mode)
+	return list(ctx, db, "list calendars", scanCalendar, selectCalendars+ownCalendars+` ORDER BY id`, caller.ConsumerID, caller.Mode)
 }
 
 // ChangeCalendar changes the settings of a calendar with change, and makes it due. A sync
@@ -71,7 +72,7 @@ func (s *Store) ChangeCalendar(
 	ctx context.Context, caller account.Caller, id uuid.UUID, now time.Time, change func(*calendarsync.Calendar) error,
 ) (changed calendarsync.Calendar, err error) {
 	err = s.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		query := `SELECT ` + calendarColumns + ownCalendars + ` AND id = $3` + tx.dialect.ForUpdate
+		query := selectCalendars + ownCalendars + ` AND id = $3` + tx.dialect.ForUpdate
 		c, err := queryOne(ctx, tx.Reader, "calendar", scanCalendar, query, caller.ConsumerID, caller.Mode, id)
 		if err != nil {
 			return err
@@ -95,7 +96,7 @@ func (s *Store) ChangeCalendar(
 func (s *Store) DeleteCalendar(ctx context.Context, caller account.Caller, id uuid.UUID, now time.Time) error {
 	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
 		err := tx.change(ctx, "calendar", `UPDATE calendars SET deleted = 1, due_at = $3, lease = '', revision = revision + 1
-			WHERE id = (SELECT id`+ownCalendars+` AND id = $4)`, caller.ConsumerID, caller.Mode, now, id)
+			WHERE id = (SELECT id FROM calendars `+ownCalendars+` AND id = $4)`, caller.ConsumerID, caller.Mode, now, id)
 		if err != nil {
 			return err
 		}
@@ -111,7 +112,7 @@ func (db *Reader) DueCalendars(ctx context.Context, now time.Time) ([]string, er
 // ClaimDueCalendar leases the calendar of a consumer that has been due for the longest
 // time; false when none is due. It uses the index calendars_due.
 func (s *Store) ClaimDueCalendar(ctx context.Context, consumer string, now, until time.Time) (calendarsync.Calendar, bool, error) {
-	return s.claimCalendar(ctx, until, ` FROM calendars WHERE due_at <= $1 AND consumer_id = $2 ORDER BY due_at LIMIT 1`,
+	return s.claimCalendar(ctx, until, `WHERE due_at <= $1 AND consumer_id = $2 ORDER BY due_at LIMIT 1`,
 		now, consumer)
 }
 
@@ -133,7 +134,7 @@ func (s *Store) ClaimCalendar(
 func (s *Store) claimCalendar(ctx context.Context, until time.Time, which string,
 	args ...any) (claimed calendarsync.Calendar, ok bool, err error) {
 	err = s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
-		claimed, ok, err = first(ctx, tx.Reader, "claim a calendar", scanCalendar, `SELECT `+calendarColumns+which+tx.dialect.SkipLocked,
+		claimed, ok, err = first(ctx, tx.Reader, "claim a calendar", scanCalendar, selectCalendars+which+tx.dialect.SkipLocked,
 			args...)
 		if !ok || err != nil {
 			return err
@@ -148,7 +149,7 @@ func (s *Store) claimCalendar(ctx context.Context, until time.Time, which string
 // LockSync implements calendarsync.SyncTx.
 func (tx *Tx) LockSync(ctx context.Context, c calendarsync.Calendar) (stored calendarsync.Calendar, held bool, err error) {
 	return first(ctx, tx.Reader, "read the lease of a calendar", scanCalendar,
-		`SELECT `+calendarColumns+` FROM calendars WHERE id = $1 AND lease = $2 AND lease <> ''`+tx.dialect.ForUpdate, c.ID, c.Lease)
+		selectCalendars+`WHERE id = $1 AND lease = $2 AND lease <> ''`+tx.dialect.ForUpdate, c.ID, c.Lease)
 }
 
 // WriteSync implements calendarsync.Store.
@@ -175,7 +176,7 @@ func (s *Store) ChangeSync(ctx context.Context, id uuid.UUID, change func(*calen
 	err = s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
 		var c calendarsync.Calendar
 		c, found, err = first(ctx, tx.Reader, "read a calendar", scanCalendar,
-			`SELECT `+calendarColumns+` FROM calendars WHERE id = $1 AND deleted = 0`+tx.dialect.ForUpdate, id)
+			selectCalendars+`WHERE id = $1 AND deleted = 0`+tx.dialect.ForUpdate, id)
 		if !found || err != nil {
 			return err
 		}

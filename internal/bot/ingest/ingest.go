@@ -43,7 +43,7 @@ type SignedUpload struct {
 // SignExpiry is how long a signed upload may begin.
 const SignExpiry = time.Minute
 
-// Signer signs the upload of an object that does not exist, with this content type, size, SHA-256 (hex) and metadata, and no other.
+// Signer signs the upload of an object that does not exist, with this content type, size, SHA-256 (hex) and metadata.
 type Signer func(ctx context.Context, key, contentType string, size int64, sha256 string, metadata map[string]string) (SignedUpload, error)
 
 // AttemptHeader is the header with "<jobId>:<attempt>". A message with it is read even when

@@ -29,8 +29,6 @@ const (
 	expectContinueSize = 1 << 20
 	// indirectTime is how long all files are sent to the service after an object store did not take one.
 	indirectTime = 10 * time.Minute
-	// storeConnectTime is how long a connection to the object store may take: a network policy may drop its packets.
-	storeConnectTime = 5 * time.Second
 )
 
 // uploads coordinates the upload workers.
@@ -145,7 +143,7 @@ func (c *Client) upload(ctx context.Context, name string) (spool.File, error) {
 	request.ContentLength = file.Size
 	if signed.URL != "" {
 		request.Header = signed.Headers
-		stalled.Reset(storeConnectTime)
+		stalled.Reset(5 * time.Second) // until it is connected: a network policy may drop its packets
 		return file, c.sendToStore(request)
 	}
 	request.Header.Set("Content-Type", "application/octet-stream")

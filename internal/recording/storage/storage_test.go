@@ -321,11 +321,11 @@ func TestSignUpload(t *testing.T) {
 			return signed
 		}
 		for why, change := range map[string]func(*ingest.DirectUpload){
-			"a report, which is replaced":  func(u *ingest.DirectUpload) { u.Name = ingest.ReportName },
-			"another folder":               func(u *ingest.DirectUpload) { u.Name = "../2/a.mp4" },
-			"an unfinished file":           func(u *ingest.DirectUpload) { u.Name = "a.tmp" },
-			"nothing":                      func(u *ingest.DirectUpload) { u.Bytes = 0 },
-			"more than one request has":    func(u *ingest.DirectUpload) { u.Bytes = 5<<30 + 1 },
+			"a report, which is replaced": func(u *ingest.DirectUpload) { u.Name = ingest.ReportName },
+			"another folder":              func(u *ingest.DirectUpload) { u.Name = "../2/a.mp4" },
+			"an unfinished file":          func(u *ingest.DirectUpload) { u.Name = "a.tmp" },
+			"nothing":                     func(u *ingest.DirectUpload) { u.Bytes = 0 },
+			"more than one request has":   func(u *ingest.DirectUpload) { u.Bytes = 5<<30 + 1 },
 		} {
 			if signed := sign(change); signed.URL != "" {
 				t.Errorf("%s is signed: %s", why, signed.URL)

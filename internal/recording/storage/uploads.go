@@ -66,20 +66,15 @@ func (r *Recordings) PutUpload(
 	return stored, nil
 }
 
-// maxSigned is the size of the largest object that S3 takes in one request.
-const maxSigned = 5 << 30
-
-// SignUpload signs the upload of a file that the object store can take from the bot itself, or returns none.
+// SignUpload signs the upload of a file that the object store can take from the bot itself, or returns none. S3 takes up to 5 GiB
+// in one request.
 func (r *Recordings) SignUpload(ctx context.Context, bot ingest.Bot, u ingest.DirectUpload) (signed ingest.SignedUpload, err error) {
-	if r.sign == nil || !storableName(u.Name) || u.Name == ingest.ReportName || u.Bytes < 1 || u.Bytes > maxSigned {
+	if r.sign == nil || !storableName(u.Name) || u.Name == ingest.ReportName || u.Bytes < 1 || u.Bytes > 5<<30 {
 		return signed, nil // the service takes the file, or says what is wrong
 	}
 	key, err := uploadKey(bot.JobID(), bot.Attempt(), u.Name)
-	if err != nil {
-		return signed, err
-	}
-	sum, err := declaredSum(u.SHA256)
-	if err != nil {
+	sum, wrong := declaredSum(u.SHA256)
+	if err := errors.Join(err, wrong); err != nil {
 		return signed, err
 	}
 	return r.sign(ctx, key, contentType(key), u.Bytes, sum, map[string]string{checksumKey: sum})
