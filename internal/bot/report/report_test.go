@@ -140,12 +140,15 @@ func TestSpeechIsSaved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newTestReport(t)
 		began, saves, last := time.Now(), 0, time.Time{}
-		for time.Since(began) < 5*time.Minute { // Ada speaks for a second in four, and Bob for a minute
-			at := time.Since(began)
+		for now := range time.Tick(250 * time.Millisecond) { // Ada speaks for a second in four, and Bob for a minute
+			at := now.Sub(began)
+			if at > 5*time.Minute {
+				break
+			}
 			r.UpdateRoster([]meeting.Participant{
 				{ID: "ada", Speaking: at%(4*time.Second) < time.Second},
 				{ID: "bob", Speaking: at > time.Minute && at < 2*time.Minute},
-			}, nil, time.Now())
+			}, nil, now)
 			report := lastSaved(t, r)
 			if report.SavedAt != last {
 				saves, last = saves+1, report.SavedAt
@@ -166,7 +169,6 @@ func TestSpeechIsSaved(t *testing.T) {
 			if spoken := min(late, 2*time.Minute) - time.Minute; bob < spoken-time.Second {
 				t.Fatalf("after %s, the report has %s of Bob's speech, want %s", at, bob, spoken)
 			}
-			time.Sleep(250 * time.Millisecond)
 		}
 		if most := int(5*time.Minute/speechDelay) + 1; saves > most {
 			t.Errorf("%d saves, want at most %d", saves, most)

@@ -21,8 +21,9 @@ func TestOperations(t *testing.T) {
 		"liveJob": "Live", "getMedia": "Download", "headMedia": "Manifest", "initLogin": "StartLogin", "pollLogin": "AwaitLogin",
 	}
 	// People, bots, workers, operators, pages, payment providers and generators call these.
-	others := strings.Fields("listAuditLog ingestEvent ingestTexts heartbeat readOutput borrowAccount returnAccount signUpload ingestSound ingestScreenshot listenToJob intakeInvite hostMetrics completeLogin " +
-		"receivePayment receiveZoom reference describe describeYAML describeManifest securityText readiness")
+	others := strings.Fields(`listAuditLog ingestEvent ingestTexts heartbeat readOutput borrowAccount returnAccount signUpload ingestSound
+		ingestScreenshot listenToJob intakeInvite hostMetrics completeLogin receivePayment receiveZoom reference describe
+		describeYAML describeManifest securityText readiness`)
 	description, err := api.Load()
 	if err != nil {
 		t.Fatal(err)
