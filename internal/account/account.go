@@ -82,7 +82,7 @@ func NewConsumer(name, email, webhookSecret string, now time.Time) Consumer {
 		webhookSecret = webhook.NewSecret()
 	}
 	return Consumer{
-		ID: uuid.Must(uuid.NewV7()), Name: name, Email: email, WebhookSecret: webhookSecret,
+		ID: job.NewID(), Name: name, Email: email, WebhookSecret: webhookSecret,
 		WebhookVersion: webhook.Version2, CreatedAt: now,
 	}
 }
@@ -167,8 +167,7 @@ type AuditEntry struct {
 
 // NewAuditEntry returns an entry to append.
 func NewAuditEntry(consumerID uuid.UUID, actor, action, target string, now time.Time) AuditEntry {
-	const longest = 300
 	return AuditEntry{
-		ID: uuid.Must(uuid.NewV7()), ConsumerID: consumerID, At: now, Actor: actor, Action: action, Target: text.CleanLine(target, longest),
+		ID: job.NewID(), ConsumerID: consumerID, At: now, Actor: actor, Action: action, Target: text.CleanLine(target, 300),
 	}
 }

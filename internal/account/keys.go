@@ -121,7 +121,7 @@ func NewKey(consumerID uuid.UUID, mode job.Mode, createdBy string, now time.Time
 	}
 	secret := prefix + NewToken()
 	return Key{
-		ID:         uuid.Must(uuid.NewV7()),
+		ID:         job.NewID(),
 		ConsumerID: consumerID,
 		Mode:       mode,
 		Scope:      AdminScope,
@@ -236,32 +236,32 @@ func (k *Keys) Of(ctx context.Context, caller Caller) ([]Key, error) {
 // Create creates a key that belongs to whom the caller belongs, and returns its secret. A test
 // key creates only test keys, a key of the API reference none, and nobody one that may do more
 // than the caller. The error is a *job.Error with InvalidInput or InvalidState.
-func (k *Keys) Create(ctx context.Context, caller Caller, mode job.Mode, options KeyOptions) (Key, string, error) {
+func (k *Keys) Create(ctx context.Context, caller Caller, mode job.Mode, options KeyOptions) (key Key, secret string, err error) {
 	switch {
 	case caller.Reference:
-		return Key{}, "", job.NewInvalidState("a key of the API reference cannot create keys")
+		return key, "", job.NewInvalidState("a key of the API reference cannot create keys")
 	case !caller.manages(mode):
-		return Key{}, "", job.NewInvalidState("a test key cannot create a live key")
+		return key, "", job.NewInvalidState("a test key cannot create a live key")
 	case !caller.Scope.Allows(cmp.Or(options.Scope, AdminScope)):
-		return Key{}, "", job.NewInvalidState("a key cannot be allowed more than its creator")
+		return key, "", job.NewInvalidState("a key cannot be allowed more than its creator")
 	}
 	existing, err := k.Store.ConsumerKeys(ctx, caller.ConsumerID)
 	if err != nil {
-		return Key{}, "", err
+		return key, "", err
 	}
 	valid := 0
-	for _, key := range existing {
-		if key.RevokedAt.IsZero() && !key.Expired(k.Now()) && key.UserID == caller.UserID {
+	for _, other := range existing {
+		if other.RevokedAt.IsZero() && !other.Expired(k.Now()) && other.UserID == caller.UserID {
 			valid++
 		}
 	}
 	if valid >= maxKeys {
-		return Key{}, "", job.NewInvalidState("there are %d keys; revoke one first", valid)
+		return key, "", job.NewInvalidState("there are %d keys; revoke one first", valid)
 	}
-	key, secret := NewKey(caller.ConsumerID, mode, caller.Actor(), k.Now())
+	key, secret = NewKey(caller.ConsumerID, mode, caller.Actor(), k.Now())
 	key.UserID = caller.UserID
 	if err := options.Set(&key, k.Now()); err != nil {
-		return Key{}, "", err
+		return key, "", err
 	}
 	return key, secret, k.Store.InsertKey(ctx, key)
 }

@@ -33,7 +33,7 @@ type Session struct {
 
 // Open starts a session of a user and returns its secret.
 func (u *Users) Open(ctx context.Context, user User) (string, Session, error) {
-	now := u.Now().UTC().Truncate(time.Millisecond)
+	now := job.AsStored(u.Now())
 	secret := NewToken()
 	session := Session{Hash: Hash(secret), User: user, CreatedAt: now, LastSeenAt: now, ExpiresAt: now.Add(SessionLifetime)}
 	if err := u.Store.InsertSession(ctx, session); err != nil {

@@ -143,11 +143,11 @@ var ErrHasPassword = errors.New("the user with this email address signs in with 
 // a new user from an invitation of that e-mail. Otherwise the error is
 // ErrNotInvited, or ErrHasPassword: whoever created a password account did not prove
 // to own its e-mail address. Only an e-mail that the provider has verified counts.
-func (u *Users) SignInOIDC(ctx context.Context, identity Identity, email string, verified bool, name string) (User, error) {
+func (u *Users) SignInOIDC(ctx context.Context, identity Identity, email string, verified bool, name string) (found User, err error) {
 	if identity.Issuer == "" || identity.Subject == "" {
-		return User{}, ErrNotInvited
+		return found, ErrNotInvited
 	}
-	found, err := u.Store.UserByIdentity(ctx, identity)
+	found, err = u.Store.UserByIdentity(ctx, identity)
 	if err == nil || !job.IsNotFound(err) {
 		return found, err
 	}

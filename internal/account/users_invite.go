@@ -36,8 +36,8 @@ func (i Invitation) First() bool { return i.ConsumerID == uuid.Nil }
 // user returns the user that the invitation creates.
 func (i Invitation) user(now time.Time) User {
 	return User{
-		ID: uuid.Must(uuid.NewV7()), ConsumerID: i.ConsumerID, Consumer: i.Consumer, Email: i.Email,
-		Role: i.Role, Operator: i.Operator, Founder: i.First(), CreatedAt: now.UTC().Truncate(time.Millisecond),
+		ID: job.NewID(), ConsumerID: i.ConsumerID, Consumer: i.Consumer, Email: i.Email,
+		Role: i.Role, Operator: i.Operator, Founder: i.First(), CreatedAt: job.AsStored(now),
 	}
 }
 
@@ -109,31 +109,31 @@ type NewUser struct {
 }
 
 // Accept creates the user of an invitation, which can be used only once.
-func (u *Users) Accept(ctx context.Context, token string, form NewUser) (User, error) {
+func (u *Users) Accept(ctx context.Context, token string, form NewUser) (user User, err error) {
 	invitation, err := u.Invitation(ctx, token)
 	if err != nil {
-		return User{}, err
+		return user, err
 	}
 	form.Name, form.Consumer = text.CleanLine(form.Name, len(form.Name)), text.CleanLine(form.Consumer, len(form.Consumer))
 	if err := checkName("name", "Your name", form.Name, maxUserName); err != nil {
-		return User{}, err
+		return user, err
 	}
-	user := invitation.user(u.Now())
+	user = invitation.user(u.Now())
 	if invitation.First() {
 		if user.Email = plainEmail(form.Email); user.Email == "" {
-			return User{}, job.NewInvalidInput("This is not an email address.", "email")
+			return user, job.NewInvalidInput("This is not an email address.", "email")
 		}
 		if err := checkName("consumer", "The name of your team", form.Consumer, maxConsumer); err != nil {
-			return User{}, err
+			return user, err
 		}
 	}
 	if user.PasswordHash, err = u.newHash(ctx, form.Password); err != nil {
-		return User{}, err
+		return user, err
 	}
 	if invitation.First() {
 		consumer, err := u.Store.EnsureConsumer(ctx, NewConsumer(form.Consumer, "", u.WebhookSecret, u.Now()))
 		if err != nil {
-			return User{}, err
+			return user, err
 		}
 		user.ConsumerID, user.Consumer = consumer.ID, consumer.Name
 	}

@@ -79,8 +79,7 @@ func Verify(secret, header string, body []byte, now time.Time) error {
 		return refuse("the header has no v1 signature")
 	}
 	mac := hmac.New(sha256.New, []byte(secret))
-	mac.Write([]byte(signedAt))
-	mac.Write([]byte{'.'})
+	mac.Write([]byte(signedAt + "."))
 	mac.Write(body)
 	expected := mac.Sum(nil)
 	matches := false

@@ -147,7 +147,7 @@ func (f *Flows) Init(ctx context.Context, clientAddress, agent string) (Flow, er
 		return r
 	}, agent)
 	nonce := account.NewToken()
-	now := f.Now().UTC().Truncate(time.Millisecond) // the precision of the database
+	now := job.AsStored(f.Now()) // the precision of the database
 	record := Record{
 		NonceHash: account.Hash(nonce), ClientAddress: clientAddress, Agent: strings.TrimSpace(printable[:min(len(printable), maxAgent)]),
 		CreatedAt: now, ExpiresAt: now.Add(Lifetime),

@@ -1,7 +1,7 @@
 // Package job defines the domain: jobs, their state machine, the types in which
 // the other packages exchange them, and the platforms of meetings.
 //
-// It is pure: it reads no clock, file, network or database, and imports no other
+// It is pure: apart from NewID, it reads no clock, file, network or database, and it imports no other
 // package of Standin. Every other package may import it.
 package job
 
@@ -11,6 +11,12 @@ import (
 
 	"github.com/google/uuid"
 )
+
+// NewID returns a new ID. Later ones are greater.
+func NewID() uuid.UUID { return uuid.Must(uuid.NewV7()) } // fails only if the system has no random numbers
+
+// AsStored returns a time as the database returns it: in UTC, without fractions of a millisecond.
+func AsStored(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
 // DefaultDisplayName is the name that other participants see unless the job has
 // another.

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -61,10 +62,7 @@ func NewView(j Job) View {
 // FailureText returns the failure detail, or the failure code in words when
 // the bot reported no detail.
 func (j Job) FailureText() string {
-	if j.FailureDetail != "" {
-		return j.FailureDetail
-	}
-	return strings.ReplaceAll(string(j.FailureCode), "_", " ")
+	return cmp.Or(j.FailureDetail, strings.ReplaceAll(string(j.FailureCode), "_", " "))
 }
 
 // Timestamp is a time in JSON: UTC with milliseconds, as 2006-01-02T15:04:05.000Z.
