@@ -19,12 +19,9 @@ const selectAccounts = `SELECT id, consumer_id, teams, platform, label, address,
 	signed_in_until, renewed_at, rests_until, last_used_at, created_at FROM accounts `
 
 func scanAccount(r row, a *signin.Account) error {
-	var owner uuid.NullUUID
-	err := r.Scan(&a.ID, &owner, jsonColumn{&a.Teams}, &a.Platform, &a.Label, &a.Address, &a.Group, &a.MaxMeetings, &a.File, &a.SAML,
+	return r.Scan(&a.ID, &a.ConsumerID, jsonColumn{&a.Teams}, &a.Platform, &a.Label, &a.Address, &a.Group, &a.MaxMeetings, &a.File, &a.SAML,
 		&a.Sealed,
 		&a.SignedInUntil, &a.RenewedAt, &a.RestsUntil, &a.LastUsedAt, &a.CreatedAt)
-	a.ConsumerID = owner.UUID
-	return err
 }
 
 // SignInAccounts returns the accounts that the bots of a consumer may use: its own, and those of the
@@ -40,7 +37,7 @@ func (tx *Tx) LockSignInAccounts(ctx context.Context, consumer uuid.UUID, now ti
 }
 
 func (db *Reader) signInAccounts(ctx context.Context, consumer uuid.UUID, now time.Time, order string) ([]signin.Account, error) {
-	accounts, err := list(ctx, db, "read accounts", scanAccount, selectAccounts+`WHERE $1 = $2 OR consumer_id = $1 OR consumer_id IS NULL `+order,
+	accounts, err := List(ctx, db, "read accounts", scanAccount, selectAccounts+`WHERE $1 = $2 OR consumer_id = $1 OR consumer_id IS NULL `+order,
 		consumer, uuid.Nil)
 	if err != nil || len(accounts) == 0 {
 		return nil, err
@@ -83,12 +80,12 @@ func (s *Store) AddAccount(ctx context.Context, a signin.Account) error {
 		if kept >= MaxAccounts {
 			return job.NewInvalidState("there are %d accounts, which is the maximum", MaxAccounts)
 		}
-		n, err := tx.affected(ctx, "add an account", `
+		n, err := tx.Affected(ctx, "add an account", `
 			INSERT INTO accounts (id, consumer_id, teams, platform, label, address, account_group, max_meetings, file, saml, sealed, signed_in_until,
 				renewed_at, rests_until, created_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) ON CONFLICT DO NOTHING`,
 			a.ID, nullID(a.ConsumerID), jsonValue{a.Teams}, a.Platform, a.Label, a.Address, a.Group, a.MaxMeetings, a.File, a.SAML, a.Sealed,
-			nullMillis(a.SignedInUntil), a.RenewedAt, nullMillis(a.RestsUntil), a.CreatedAt)
+			NullTime(a.SignedInUntil), a.RenewedAt, NullTime(a.RestsUntil), a.CreatedAt)
 		if err == nil && n == 0 {
 			err = job.NewInvalidState("there is an account %q for this platform already", a.Label)
 		}
@@ -109,8 +106,8 @@ func (s *Store) ChangeAccount(ctx context.Context, id uuid.UUID, change func(*si
 		}
 		return tx.exec(ctx, "change an account", `UPDATE accounts SET teams = $2, label = $3, address = $4, account_group = $5,
 			max_meetings = $6, sealed = $7, signed_in_until = $8, renewed_at = $9, rests_until = $10 WHERE id = $1`,
-			a.ID, jsonValue{a.Teams}, a.Label, a.Address, a.Group, a.MaxMeetings, a.Sealed, nullMillis(a.SignedInUntil), a.RenewedAt,
-			nullMillis(a.RestsUntil))
+			a.ID, jsonValue{a.Teams}, a.Label, a.Address, a.Group, a.MaxMeetings, a.Sealed, NullTime(a.SignedInUntil), a.RenewedAt,
+			NullTime(a.RestsUntil))
 	})
 }
 
@@ -122,7 +119,7 @@ func (s *Store) DeleteAccount(ctx context.Context, id uuid.UUID) error {
 // GuestsOfJob returns the signin.GuestKeys of the people on the invitations of a job's meeting. It uses the index
 // calendar_events_job.
 func (db *Reader) GuestsOfJob(ctx context.Context, jobID uuid.UUID) (string, error) {
-	guests, err := list(ctx, db, "read the guests of a meeting", scanColumn[string],
+	guests, err := List(ctx, db, "read the guests of a meeting", scanColumn[string],
 		`SELECT guests FROM calendar_events WHERE job_id = $1 AND job_id <> '' AND removed = 0 LIMIT 50`, jobID.String())
 	return strings.Join(guests, " "), err
 }

@@ -50,7 +50,7 @@ func (db *Reader) BotJob(ctx context.Context, id uuid.UUID) (BotJob, error) {
 // with commands, with more than one attempt, and failed ones. It uses the index
 // commands_waiting.
 func (db *Reader) JobsToAnswer(ctx context.Context, ids []uuid.UUID) ([]BotJob, error) {
-	return list(ctx, db, "read what the bots of jobs are to do", scanBotJob,
+	return List(ctx, db, "read what the bots of jobs are to do", scanBotJob,
 		botJobQuery+`id `+db.dialect.In(1)+` AND (attempt > 0 OR status = 'failed' OR `+hasCommands+`)`, jsonArray(ids))
 }
 
@@ -83,7 +83,7 @@ func (tx *Tx) AckCommand(ctx context.Context, jobID uuid.UUID, id string, now ti
 // PendingCommands returns the commands that are not acknowledged, oldest first.
 // It uses the index commands_waiting.
 func (db *Reader) PendingCommands(ctx context.Context, jobID uuid.UUID) ([]ingest.Command, error) {
-	commands, err := list(ctx, db, "read the commands of a job", func(r row, c *ingest.Command) error {
+	commands, err := List(ctx, db, "read the commands of a job", func(r row, c *ingest.Command) error {
 		return r.Scan(&c.ID, &c.Kind, &c.Args)
 	}, `SELECT id, kind, args FROM commands WHERE job_id = $1 AND acked_at IS NULL ORDER BY id`, jobID)
 	return append([]ingest.Command{}, commands...), err // an empty JSON array, not null
@@ -99,7 +99,7 @@ func (db *Reader) PendingCommand(ctx context.Context, jobID uuid.UUID, kind inge
 // CommandsOfKind returns all commands of a kind that a job was given, oldest
 // first. It uses the index commands_of_kind.
 func (db *Reader) CommandsOfKind(ctx context.Context, jobID uuid.UUID, kind ingest.CommandKind) ([]ingest.QueuedCommand, error) {
-	return list(ctx, db, "read the commands of a job", func(r row, c *ingest.QueuedCommand) error {
+	return List(ctx, db, "read the commands of a job", func(r row, c *ingest.QueuedCommand) error {
 		c.JobID, c.Kind = jobID, kind
 		return r.Scan(&c.ID, &c.Args, &c.CreatedAt)
 	}, `SELECT id, args, created_at FROM commands WHERE job_id = $1 AND kind = $2 ORDER BY id`, jobID, kind)
@@ -166,7 +166,7 @@ const prelaunchedCondition = `prelaunch IN ('launched', 'withdrawn')`
 // RunningBots returns running bots, those with the oldest heartbeats first, without
 // the first skip of them. It uses the index jobs_dispatched.
 func (db *Reader) RunningBots(ctx context.Context, skip, limit int) ([]job.RunningBot, error) {
-	return list(ctx, db, "list running bots", func(r row, b *job.RunningBot) error {
+	return List(ctx, db, "list running bots", func(r row, b *job.RunningBot) error {
 		return r.Scan(&b.JobID, &b.Consumer, &b.Mode, &b.Status, &b.Platform, &b.Attempt,
 			&b.StatusSince, &b.LaunchedAt, &b.HeartbeatAt, &b.LaunchError)
 	}, `SELECT j.id, c.name, j.mode, j.status, j.platform, j.attempt, j.status_since, j.launched_at, j.heartbeat_at, j.launch_error
@@ -178,7 +178,7 @@ func (db *Reader) RunningBots(ctx context.Context, skip, limit int) ([]job.Runni
 // BotStats returns the last statistics of the live bots of a node, or of all
 // nodes when it is empty. It uses the index jobs_dispatched.
 func (db *Reader) BotStats(ctx context.Context, node string) ([]job.BotStats, error) {
-	return list(ctx, db, "read the statistics of bots", func(r row, b *job.BotStats) error {
+	return List(ctx, db, "read the statistics of bots", func(r row, b *job.BotStats) error {
 		return r.Scan(&b.JobID, &b.Attempt, &b.Node, &b.HeartbeatAt, &b.Stats)
 	}, `SELECT id, attempt, node, heartbeat_at, stats FROM jobs
 		WHERE ($1 = '' OR node = $1) AND mode = 'live' AND heartbeat_at IS NOT NULL AND stats <> '' AND `+dispatchedCondition(), node)

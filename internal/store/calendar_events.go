@@ -20,13 +20,11 @@ const selectEvents = `SELECT e.id, e.calendar_id, c.provider, e.uid, NULLIF(e.or
 
 func scanEvent(r row, e *calendarsync.Event) error {
 	var overridden sql.NullBool
-	var jobID uuid.NullUUID
 	err := r.Scan(&e.ID, &e.CalendarID, &e.Provider, &e.UID, &e.Original, &e.Sequence, &e.Modified, &e.Title, &e.Organizer,
 		&e.Start, &e.End, &e.Zone,
 		&e.MeetingURL, &e.Platform, &e.Attendees, &e.Guests, &e.Response, &e.Problem, &e.ByRules.Record, &e.ByRules.Reason, &e.UpdatedAt,
 		&overridden, &e.Removed,
-		&e.MissingSince, &e.DecidedStart, &e.Wanted, &e.Record, &e.Reason, &jobID, &e.Job, &e.JobAt)
-	e.JobID = jobID.UUID
+		&e.MissingSince, &e.DecidedStart, &e.Wanted, &e.Record, &e.Reason, &e.JobID, &e.Job, &e.JobAt)
 	if overridden.Valid {
 		e.Override = &overridden.Bool
 	}
@@ -77,7 +75,7 @@ func (db *Reader) MeetingEvents(ctx context.Context, m calendarsync.Meeting) ([]
 }
 
 func (db *Reader) events(ctx context.Context, which string, args ...any) ([]calendarsync.Event, error) {
-	return list(ctx, db, "read the events of calendars", scanEvent, selectEvents+which, args...)
+	return List(ctx, db, "read the events of calendars", scanEvent, selectEvents+which, args...)
 }
 
 // SaveCalendarEvents saves new and changed events of a leased calendar. It reports false
@@ -107,9 +105,9 @@ func (tx *Tx) SaveEvent(ctx context.Context, calendarID, consumer uuid.UUID, e c
 		ON CONFLICT (id) DO UPDATE SET uid = $4, original = $5, sequence = $6, modified = $7, title = $8, organizer = $9, starts_at = $10,
 			ends_at = $11, zone = $12, meeting_url = $13, platform = $14, attendees = $15, response = $16, problem = $17, rule_record = $18,
 			rule_reason = $19, updated_at = $20, removed = $21, missing_since = $22, guests = $23, dirty = 1`,
-		e.ID, calendarID, consumer, e.UID, originalMillis(e.Original), e.Sequence, nullMillis(e.Modified), e.Title, e.Organizer, e.Start,
+		e.ID, calendarID, consumer, e.UID, originalMillis(e.Original), e.Sequence, NullTime(e.Modified), e.Title, e.Organizer, e.Start,
 		e.End, e.Zone, e.MeetingURL, e.Platform, e.Attendees, e.Response, e.Problem, e.ByRules.Record, e.ByRules.Reason, e.UpdatedAt,
-		e.Removed, nullMillis(e.MissingSince), e.Guests)
+		e.Removed, NullTime(e.MissingSince), e.Guests)
 }
 
 // Invitations returns the ID of the row for the invitations of a consumer that come by mail or by
@@ -157,7 +155,7 @@ func scanMeeting(r row, m *calendarsync.Meeting) error {
 // DirtyInvitations returns up to limit meetings of which only invitations tell and whose jobs are to be checked: a change of
 // a job that many events share leaves some. It uses the index calendar_events_dirty.
 func (db *Reader) DirtyInvitations(ctx context.Context, limit int) ([]calendarsync.Meeting, error) {
-	return list(ctx, db, "find the changed events of invitations", scanMeeting, `SELECT DISTINCT e.consumer_id, e.uid, NULLIF(e.original, 0)
+	return List(ctx, db, "find the changed events of invitations", scanMeeting, `SELECT DISTINCT e.consumer_id, e.uid, NULLIF(e.original, 0)
 		FROM calendar_events e JOIN calendars c ON c.id = e.calendar_id WHERE e.dirty = 1 AND c.due_at IS NULL
 		ORDER BY 1, 2, 3 LIMIT $1`, limit)
 }
@@ -165,7 +163,7 @@ func (db *Reader) DirtyInvitations(ctx context.Context, limit int) ([]calendarsy
 // DirtyMeetings returns up to limit meetings of a calendar whose jobs are to be checked.
 // It uses the index calendar_events_dirty.
 func (db *Reader) DirtyMeetings(ctx context.Context, c calendarsync.Calendar, limit int) ([]calendarsync.Meeting, error) {
-	return list(ctx, db, "find the changed events of a calendar", scanMeeting, `SELECT consumer_id, uid, NULLIF(original, 0) FROM calendar_events
+	return List(ctx, db, "find the changed events of a calendar", scanMeeting, `SELECT consumer_id, uid, NULLIF(original, 0) FROM calendar_events
 		WHERE calendar_id = $1 AND dirty = 1 ORDER BY removed, starts_at, id LIMIT $2`, c.ID, limit)
 }
 
@@ -180,21 +178,17 @@ func (tx *Tx) SettleEvent(ctx context.Context, e calendarsync.Event) error {
 		jobID = e.JobID.String()
 	}
 	return tx.exec(ctx, "save the decision about an event", `UPDATE calendar_events SET dirty = 0, record = $2, reason = $3, job_id = $4,
-		wanted = $5, decided_start = $6 WHERE id = $1`, e.ID, e.Record, e.Reason, jobID, e.Wanted, nullMillis(e.DecidedStart))
+		wanted = $5, decided_start = $6 WHERE id = $1`, e.ID, e.Record, e.Reason, jobID, e.Wanted, NullTime(e.DecidedStart))
 }
 
 // OverrideEvent saves whether a person wants a bot for an event; nil if the rules decide.
-// It returns a *job.Error with NotFound if the calendar has no such event.
-func (tx *Tx) OverrideEvent(ctx context.Context, calendar, event uuid.UUID, override *bool) (calendarsync.Event, error) {
+func (tx *Tx) OverrideEvent(ctx context.Context, calendar, event uuid.UUID, override *bool) error {
 	var value any
 	if override != nil {
 		value = *override
 	}
-	if err := tx.exec(ctx, "switch an event", `UPDATE calendar_events SET overridden = $3, dirty = 1
-		WHERE calendar_id = $1 AND id = $2 AND removed = 0`, calendar, event, value); err != nil {
-		return calendarsync.Event{}, err
-	}
-	return tx.CalendarEvent(ctx, calendar, event)
+	return tx.exec(ctx, "switch an event", `UPDATE calendar_events SET overridden = $3, dirty = 1
+		WHERE calendar_id = $1 AND id = $2 AND removed = 0`, calendar, event, value)
 }
 
 // CalendarEvent returns an event of a calendar, or a *job.Error with NotFound.
@@ -218,7 +212,7 @@ func (tx *Tx) MarkOtherEvents(ctx context.Context, m calendarsync.Meeting, jobID
 	if err := tx.exec(ctx, "mark other events of a job", `UPDATE calendar_events SET dirty = 1 WHERE`+others, args...); err != nil {
 		return nil, err
 	}
-	return list(ctx, tx.Reader, "find other events of a job", scanMeeting,
+	return List(ctx, tx.Reader, "find other events of a job", scanMeeting,
 		`SELECT DISTINCT consumer_id, uid, NULLIF(original, 0) FROM calendar_events WHERE`+others, args...)
 }
 
@@ -226,7 +220,7 @@ func (tx *Tx) MarkOtherEvents(ctx context.Context, m calendarsync.Meeting, jobID
 func (s *Store) ClaimArrivals(ctx context.Context, now time.Time) (due []calendarsync.Arrival, err error) {
 	err = s.Write(ctx, func(ctx context.Context, tx *Tx) error {
 		due = nil
-		found, err := list(ctx, tx.Reader, "find organizers to tell", func(r row, a *calendarsync.Arrival) error {
+		found, err := List(ctx, tx.Reader, "find organizers to tell", func(r row, a *calendarsync.Arrival) error {
 			return r.Scan(&a.EventID, &a.ConsumerID, &a.Organizer, &a.Title, &a.Start, &a.Zone, &a.Platform, &a.Bot, jsonColumn{&a.Rules})
 		}, `SELECT e.id, e.consumer_id, e.organizer, e.title, e.starts_at, e.zone, e.platform, j.display_name, c.rules
 			FROM calendars c JOIN calendar_events e ON e.calendar_id = c.id JOIN jobs j ON j.id = e.job_id
@@ -238,7 +232,7 @@ func (s *Store) ClaimArrivals(ctx context.Context, now time.Time) (due []calenda
 				continue
 			}
 			var n int64
-			n, err = tx.affected(ctx, "note that an organizer is told", `UPDATE calendar_events SET told = 1 WHERE id = $1 AND told = 0`, a.EventID)
+			n, err = tx.Affected(ctx, "note that an organizer is told", `UPDATE calendar_events SET told = 1 WHERE id = $1 AND told = 0`, a.EventID)
 			if n == 1 {
 				due = append(due, a)
 			}

@@ -63,7 +63,7 @@ func (db *Reader) Calendar(ctx context.Context, caller account.Caller, id uuid.U
 // Calendars returns the calendars of the caller, oldest first. It uses the index
 // calendars_consumer.
 func (db *Reader) Calendars(ctx context.Context, caller account.Caller) ([]calendarsync.Calendar, error) {
-	return list(ctx, db, "list calendars", scanCalendar, selectCalendars+ownCalendars+` ORDER BY id`, caller.ConsumerID, caller.Mode)
+	return List(ctx, db, "list calendars", scanCalendar, selectCalendars+ownCalendars+` ORDER BY id`, caller.ConsumerID, caller.Mode)
 }
 
 // ChangeCalendar changes the settings of a calendar with change, and makes it due. A sync
@@ -106,7 +106,7 @@ func (s *Store) DeleteCalendar(ctx context.Context, caller account.Caller, id uu
 
 // DueCalendars returns the consumers that have calendars due.
 func (db *Reader) DueCalendars(ctx context.Context, now time.Time) ([]string, error) {
-	return list(ctx, db, "find due calendars", scanColumn[string], `SELECT DISTINCT consumer_id FROM calendars WHERE due_at <= $1`, now)
+	return List(ctx, db, "find due calendars", scanColumn[string], `SELECT DISTINCT consumer_id FROM calendars WHERE due_at <= $1`, now)
 }
 
 // ClaimDueCalendar leases the calendar of a consumer that has been due for the longest
@@ -166,7 +166,7 @@ func (tx *Tx) SaveSync(ctx context.Context, c calendarsync.Calendar) error {
 	return tx.exec(ctx, "save the progress of a calendar", `UPDATE calendars
 		SET state = $2, error = $3, failures = $4, validators = $5, read_at = $6, synced_at = $7, due_at = $8, lease = $9, revoked = $10,
 		watch = $11, invited = $12, email = CASE WHEN email = '' THEN $13 ELSE email END WHERE id = $1`,
-		c.ID, state, c.Error, c.Failures, jsonValue{c.Validators}, nullMillis(c.ReadAt), nullMillis(c.SyncedAt), c.DueAt, c.Lease,
+		c.ID, state, c.Error, c.Failures, jsonValue{c.Validators}, NullTime(c.ReadAt), NullTime(c.SyncedAt), c.DueAt, c.Lease,
 		c.State == calendarsync.Revoked, jsonValue{c.Watch}, c.Invited, c.Email)
 }
 

@@ -13,8 +13,9 @@ import (
 	"standin/internal/jobs/job"
 )
 
-const consumerColumns = `id, name, email, webhook_secret, previous_secret, previous_secret_expires,
-	webhook_url, webhook_version, created_at, retention_ms, job_retention_ms, transcript_event, command_event, recording, output, sign_in`
+const selectConsumers = `SELECT id, name, email, webhook_secret, previous_secret, previous_secret_expires,
+	webhook_url, webhook_version, created_at, retention_ms, job_retention_ms, transcript_event, command_event, recording, output, sign_in
+	FROM consumers `
 
 // EnsureConsumer implements account.Store.
 func (s *Store) EnsureConsumer(ctx context.Context, c account.Consumer) (account.Consumer, error) {
@@ -36,15 +37,15 @@ func (s *Store) EnsureConsumer(ctx context.Context, c account.Consumer) (account
 // insertConsumer inserts a consumer unless its name is taken, and returns the
 // number of inserted rows.
 func (tx *Tx) insertConsumer(ctx context.Context, c account.Consumer) (int64, error) {
-	return tx.affected(ctx, "insert a consumer", `
+	return tx.Affected(ctx, "insert a consumer", `
 		INSERT INTO consumers (id, name, email, webhook_secret, previous_secret, previous_secret_expires,
 			webhook_url, webhook_version, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (name) DO NOTHING`,
-		c.ID, c.Name, c.Email, c.WebhookSecret, c.PreviousWebhookSecret, nullMillis(c.PreviousSecretExpires),
+		c.ID, c.Name, c.Email, c.WebhookSecret, c.PreviousWebhookSecret, NullTime(c.PreviousSecretExpires),
 		c.WebhookURL, c.WebhookVersion, c.CreatedAt)
 }
 
-const selectConsumer = `SELECT ` + consumerColumns + ` FROM consumers WHERE id = $1`
+const selectConsumer = selectConsumers + `WHERE id = $1`
 
 // Consumer returns the consumer, or a *job.Error with NotFound.
 func (db *Reader) Consumer(ctx context.Context, id uuid.UUID) (account.Consumer, error) {
@@ -53,7 +54,7 @@ func (db *Reader) Consumer(ctx context.Context, id uuid.UUID) (account.Consumer,
 
 // ConsumerByName returns the consumer, or a *job.Error with NotFound.
 func (db *Reader) ConsumerByName(ctx context.Context, name string) (account.Consumer, error) {
-	return db.oneConsumer(ctx, `SELECT `+consumerColumns+` FROM consumers WHERE name = $1`, name)
+	return db.oneConsumer(ctx, selectConsumers+`WHERE name = $1`, name)
 }
 
 // maxNameTries bounds the search for a free consumer name.
@@ -63,24 +64,23 @@ const maxNameTries = 100
 // there is none it inserts c, with a suffix when its name is taken: equal names
 // do not prove equal addresses. c.Email must be in lower case; the case of
 // stored addresses is ignored.
-func (tx *Tx) EnsureConsumerByEmail(ctx context.Context, c account.Consumer) (account.Consumer, error) {
+func (tx *Tx) EnsureConsumerByEmail(ctx context.Context, c account.Consumer) (found account.Consumer, err error) {
 	name := c.Name
 	for try := 2; try < maxNameTries; try++ {
 		// A concurrent invite of this address may have taken the name.
-		existing, err := tx.ConsumerByEmail(ctx, c.Email)
-		if !job.IsNotFound(err) {
-			return existing, err
+		if found, err = tx.ConsumerByEmail(ctx, c.Email); !job.IsNotFound(err) {
+			return found, err
 		}
 		n, err := tx.insertConsumer(ctx, c)
 		if err != nil {
-			return account.Consumer{}, err
+			return found, err
 		}
 		if n == 1 {
 			return tx.Consumer(ctx, c.ID)
 		}
 		c.Name = fmt.Sprintf("%s (%d)", name, try)
 	}
-	return account.Consumer{}, fmt.Errorf("find a free name for the consumer of an e-mail: gave up after %d tries", maxNameTries)
+	return found, fmt.Errorf("find a free name for the consumer of an e-mail: gave up after %d tries", maxNameTries)
 }
 
 // ConsumerByEmail returns the oldest consumer with the e-mail, given in lower
@@ -88,18 +88,18 @@ func (tx *Tx) EnsureConsumerByEmail(ctx context.Context, c account.Consumer) (ac
 // index consumers_email.
 func (db *Reader) ConsumerByEmail(ctx context.Context, email string) (account.Consumer, error) {
 	found, err := db.oneConsumer(ctx,
-		`SELECT `+consumerColumns+` FROM consumers WHERE lower(email) = $1 ORDER BY created_at, id LIMIT 1`, email)
+		selectConsumers+`WHERE lower(email) = $1 ORDER BY created_at, id LIMIT 1`, email)
 	if !job.IsNotFound(err) {
 		return found, err
 	}
 	domain := email[max(0, strings.LastIndexByte(email, '@')):]
-	return db.oneConsumer(ctx, `SELECT `+consumerColumns+` FROM consumers WHERE id = (SELECT consumer_id FROM consumer_mail
+	return db.oneConsumer(ctx, selectConsumers+`WHERE id = (SELECT consumer_id FROM consumer_mail
 		WHERE address IN ($1, $2) ORDER BY CASE address WHEN $1 THEN 0 ELSE 1 END LIMIT 1)`, email, domain)
 }
 
 // ConsumerMail returns the mail addresses of a consumer beside its own, and its domains with an @ before them.
 func (db *Reader) ConsumerMail(ctx context.Context, id uuid.UUID) ([]string, error) {
-	return list(ctx, db, "read the mail addresses of a consumer", scanColumn[string], `SELECT address FROM consumer_mail WHERE consumer_id = $1
+	return List(ctx, db, "read the mail addresses of a consumer", scanColumn[string], `SELECT address FROM consumer_mail WHERE consumer_id = $1
 		ORDER BY address`, id)
 }
 
@@ -110,7 +110,7 @@ func (s *Store) SetConsumerMail(ctx context.Context, id uuid.UUID, addresses []s
 			return err
 		}
 		for _, address := range addresses {
-			n, err := tx.affected(ctx, "save a mail address of a consumer", `INSERT INTO consumer_mail (address, consumer_id) VALUES ($1, $2)
+			n, err := tx.Affected(ctx, "save a mail address of a consumer", `INSERT INTO consumer_mail (address, consumer_id) VALUES ($1, $2)
 				ON CONFLICT (address) DO NOTHING`, address, id)
 			if err == nil && n == 0 {
 				err = job.NewInvalidState("another team has %s", address)
@@ -131,7 +131,7 @@ func (tx *Tx) LockConsumer(ctx context.Context, id uuid.UUID) error {
 
 // Consumers returns all consumers, by name.
 func (db *Reader) Consumers(ctx context.Context) ([]account.Consumer, error) {
-	return list(ctx, db, "read consumers", scanConsumer, `SELECT `+consumerColumns+` FROM consumers ORDER BY name`)
+	return List(ctx, db, "read consumers", scanConsumer, selectConsumers+`ORDER BY name`)
 }
 
 func (db *Reader) oneConsumer(ctx context.Context, query string, args ...any) (account.Consumer, error) {
@@ -253,7 +253,7 @@ func (s *Store) InsertKey(ctx context.Context, k account.Key) error {
 	return s.exec(ctx, "insert a key", `INSERT INTO api_keys (id, consumer_id, name, mode, scope, prefix, hash, created_at, created_by,
 		expires_at, user_id, reference)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-		k.ID, k.ConsumerID, k.Name, k.Mode, k.Scope, k.Prefix, k.Hash, k.CreatedAt, k.CreatedBy, nullMillis(k.ExpiresAt), nullID(k.UserID),
+		k.ID, k.ConsumerID, k.Name, k.Mode, k.Scope, k.Prefix, k.Hash, k.CreatedAt, k.CreatedBy, NullTime(k.ExpiresAt), nullID(k.UserID),
 		k.Reference)
 }
 
@@ -279,13 +279,13 @@ func (s *Store) KeyByHash(ctx context.Context, hash string) (account.Key, error)
 
 // Keys implements account.Store. It returns all keys, oldest first.
 func (db *Reader) Keys(ctx context.Context) ([]account.Key, error) {
-	return list(ctx, db, "read keys", scanKey, selectKeys+`ORDER BY k.id`)
+	return List(ctx, db, "read keys", scanKey, selectKeys+`ORDER BY k.id`)
 }
 
 // ConsumerKeys returns the keys of a consumer, newest first. It uses the index
 // api_keys_consumer.
 func (db *Reader) ConsumerKeys(ctx context.Context, consumerID uuid.UUID) ([]account.Key, error) {
-	return list(ctx, db, "read the keys of a consumer", scanKey, selectKeys+`WHERE k.consumer_id = $1 ORDER BY k.id DESC`, consumerID)
+	return List(ctx, db, "read the keys of a consumer", scanKey, selectKeys+`WHERE k.consumer_id = $1 ORDER BY k.id DESC`, consumerID)
 }
 
 // RevokeConsumerKey implements account.Store.
@@ -301,12 +301,11 @@ func (s *Store) TouchKey(ctx context.Context, id uuid.UUID, now time.Time) error
 }
 
 func scanKey(r row, k *account.Key) error {
-	var owner uuid.NullUUID
 	var role sql.NullString
 	err := r.Scan(&k.ID, &k.ConsumerID, &k.Consumer, &k.Name, &k.Mode, &k.Scope, &k.Prefix, &k.Hash,
-		&k.CreatedAt, &k.CreatedBy, &k.LastUsedAt, &k.ExpiresAt, &k.RevokedAt, &owner,
+		&k.CreatedAt, &k.CreatedBy, &k.LastUsedAt, &k.ExpiresAt, &k.RevokedAt, &k.UserID,
 		&k.Reference, &role)
-	if k.UserID = owner.UUID; owner.Valid {
+	if k.UserID != uuid.Nil {
 		*k = k.Limit(account.Role(role.String))
 	}
 	return err
@@ -325,7 +324,7 @@ func (db *Reader) AuditLog(ctx context.Context, consumerID, before uuid.UUID, li
 	if before == uuid.Nil {
 		before = uuid.Max
 	}
-	return list(ctx, db, "read the audit log", func(r row, e *account.AuditEntry) error {
+	return List(ctx, db, "read the audit log", func(r row, e *account.AuditEntry) error {
 		return r.Scan(&e.ID, &e.ConsumerID, &e.At, &e.Actor, &e.Action, &e.Target)
 	}, `SELECT id, consumer_id, at, actor, action, target FROM audit_log WHERE consumer_id = $1 AND id < $2 ORDER BY id DESC
 		LIMIT $3`, consumerID, before, limit)

@@ -59,7 +59,7 @@ func (s *Store) WriteClaim(ctx context.Context, fn func(context.Context, webhook
 // earlier one of its subject and URL that is being sent, or is due soon. It uses the index
 // deliveries_due, and deliveries_ahead for each row.
 func (tx *Tx) DueDeliveries(ctx context.Context, now time.Time, limit int) ([]webhook.DueDelivery, error) {
-	return list(ctx, tx.Reader, "find due deliveries", func(r row, d *webhook.DueDelivery) error {
+	return List(ctx, tx.Reader, "find due deliveries", func(r row, d *webhook.DueDelivery) error {
 		return scanDelivery(r.with(&d.Blocked, &d.Dead, &d.ProbeAt), &d.Delivery)
 	}, `SELECT `+deliveryColumns+`,
 			EXISTS (SELECT 1 FROM deliveries ahead WHERE `+aheadOf+`),
@@ -103,8 +103,7 @@ func (tx *Tx) SaveClaim(ctx context.Context, taken []webhook.Delivery, deferred 
 	if _, err := tx.execBatch(ctx, "lease and defer deliveries", statements); err != nil {
 		return nil, err
 	}
-	consumers, err := list(ctx, tx.Reader, "read the consumers of deliveries", scanConsumer, `SELECT `+consumerColumns+` FROM consumers
-		WHERE id `+tx.dialect.In(1), jsonArray(owners))
+	consumers, err := List(ctx, tx.Reader, "read the consumers of deliveries", scanConsumer, selectConsumers+`WHERE id `+tx.dialect.In(1), jsonArray(owners))
 	secrets := make(map[uuid.UUID][]webhook.Secret, len(consumers))
 	for _, c := range consumers {
 		secrets[c.ID] = c.WebhookSecrets()
@@ -133,14 +132,14 @@ func (s *Store) RecordTry(ctx context.Context, r webhook.Result) (lost bool, err
 	var due, endedAt, notBefore sql.NullInt64
 	switch r.Verdict.Outcome {
 	case webhook.Retry:
-		due, notBefore = nullMillis(r.Verdict.RetryAt), nullMillis(r.Verdict.NotBefore)
+		due, notBefore = NullTime(r.Verdict.RetryAt), NullTime(r.Verdict.NotBefore)
 		if r.Verdict.Uncounted {
 			failures = 0
 		}
 	case webhook.Delivered:
-		state, failures, endedAt = webhook.DeliveryDelivered, 0, nullMillis(ended)
+		state, failures, endedAt = webhook.DeliveryDelivered, 0, NullTime(ended)
 	case webhook.PermanentFailure:
-		state, endedAt = webhook.DeliveryFailed, nullMillis(ended)
+		state, endedAt = webhook.DeliveryFailed, NullTime(ended)
 	default:
 		return false, fmt.Errorf("record a try of delivery %s: unknown outcome %q", d.ID, r.Verdict.Outcome)
 	}
@@ -160,7 +159,7 @@ func (s *Store) RecordTry(ctx context.Context, r webhook.Result) (lost bool, err
 		return false, err
 	}
 	err = s.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		applied, err := tx.affected(ctx, "save the outcome of a try", `UPDATE deliveries SET lease = '', state = $3,
+		applied, err := tx.Affected(ctx, "save the outcome of a try", `UPDATE deliveries SET lease = '', state = $3,
 			failures = failures + $4, due_at = $5, ended_at = $6, end_reason = $7, not_before = $8 WHERE id = $1 AND lease = $2`,
 			d.ID, d.Lease, state, failures, due, endedAt, r.Verdict.Reason, notBefore)
 		if lost = err == nil && applied == 0; err != nil || lost {
@@ -176,7 +175,7 @@ func (s *Store) RecordTry(ctx context.Context, r webhook.Result) (lost bool, err
 				failures, since, probeAt, delivered, status, problem = 0, time.Time{}, time.Time{}, ended, 0, ""
 			}
 			statements.add(saveEndpoint, key, webhook.EndpointID(d.ConsumerID, d.Mode, d.URL), d.ConsumerID, d.URL, d.Mode, failures,
-				nullMillis(since), nullMillis(probeAt), ended, try.Latency, status, problem, nullMillis(delivered))
+				NullTime(since), NullTime(probeAt), ended, try.Latency, status, problem, NullTime(delivered))
 		}
 		_, err = tx.execBatch(ctx, "save a try", statements)
 		return err

@@ -126,7 +126,7 @@ func (db *Reader) DeliveryLog(ctx context.Context, caller account.Caller, filter
 // TryHours returns what came of the tries of a consumer since a time, by hour: of those to an endpoint, or of all
 // with an empty key. Tries of events that are more than a week older are left out. It uses the index deliveries_log.
 func (db *Reader) TryHours(ctx context.Context, caller account.Caller, key string, since time.Time) ([]webhook.HourTries, error) {
-	return list(ctx, db, "count the tries of each hour", func(r row, h *webhook.HourTries) error {
+	return List(ctx, db, "count the tries of each hour", func(r row, h *webhook.HourTries) error {
 		return r.Scan(&h.Hour, &h.Delivered, &h.Failed, &h.Latency)
 	}, `SELECT t.started_at / 3600000 * 3600000 AS hour, CAST(SUM(CASE WHEN t.status_code BETWEEN 200 AND 299 THEN 1 ELSE 0 END) AS BIGINT),
 			CAST(SUM(CASE WHEN t.status_code BETWEEN 200 AND 299 THEN 0 ELSE 1 END) AS BIGINT), CAST(AVG(t.latency_ms) AS BIGINT)
@@ -160,7 +160,7 @@ const resetDelivery = `state = 'waiting', due_at = $1, lease = '', failures = 0,
 // schedule applies again. The error is a *job.Error without such a delivery, or when it
 // cannot be tried again.
 func (tx *Tx) Redeliver(ctx context.Context, caller account.Caller, id string, now time.Time) error {
-	n, err := tx.affected(ctx, "redeliver", `UPDATE deliveries SET `+resetDelivery+`
+	n, err := tx.Affected(ctx, "redeliver", `UPDATE deliveries SET `+resetDelivery+`
 		WHERE id = $2 AND consumer_id = $3 AND mode = $4 AND state <> 'waiting' AND attempt < $5`,
 		now, id, caller.ConsumerID, caller.Mode, webhook.MaxTries)
 	if err != nil || n == 1 {
@@ -198,7 +198,7 @@ func (s *Store) RedeliverFailed(ctx context.Context, caller account.Caller, filt
 		var ids []string
 		err := s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
 			// Those that failed after now are skipped, because this redelivery may have been their last try.
-			ids, err = list(ctx, tx.Reader, "find failed deliveries", scanColumn[string], `
+			ids, err = List(ctx, tx.Reader, "find failed deliveries", scanColumn[string], `
 				SELECT d.id FROM deliveries d
 				WHERE d.consumer_id = $1 AND d.mode = $2 AND d.state = 'failed' AND d.attempt < $3 AND d.ended_at <= $4`+c.text+`
 				ORDER BY d.emitted_at, d.id LIMIT $5`, c.args...)
@@ -239,7 +239,7 @@ func (s *Store) EraseConsumerDeliveries(ctx context.Context, consumer uuid.UUID,
 	for {
 		var ids []string
 		err := s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
-			if ids, err = list(ctx, tx.Reader, "find the deliveries of a consumer", scanColumn[string], `SELECT id FROM deliveries
+			if ids, err = List(ctx, tx.Reader, "find the deliveries of a consumer", scanColumn[string], `SELECT id FROM deliveries
 				WHERE consumer_id = $1 AND job_id IS NULL AND emitted_at <= $2 AND state <> 'waiting' ORDER BY emitted_at, id LIMIT $3`,
 				consumer, until, batch); err != nil {
 				return err

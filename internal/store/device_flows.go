@@ -84,7 +84,7 @@ func (s *Store) CompleteDeviceFlow(ctx context.Context, nonceHash, sealed string
 				return &device.FullError{RetryAfter: max(0, next.Sub(now))}
 			}
 		}
-		n, err = tx.affected(ctx, "complete a device flow", `
+		n, err = tx.Affected(ctx, "complete a device flow", `
 			UPDATE device_flows SET sealed = $2, sealed_bytes = $3
 			WHERE nonce_hash = $1 AND sealed = '' AND expires_at > $4`, nonceHash, sealed, len(sealed), now)
 		return err

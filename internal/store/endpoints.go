@@ -31,7 +31,7 @@ func (s *Store) RegisterEndpoint(ctx context.Context, e webhook.Endpoint) error 
 		if registered >= MaxEndpoints {
 			return job.NewInvalidState("there are %d endpoints, which is the maximum", MaxEndpoints)
 		}
-		n, err := tx.affected(ctx, "register a webhook endpoint", `
+		n, err := tx.Affected(ctx, "register a webhook endpoint", `
 			INSERT INTO webhook_endpoints (key, id, consumer_id, url, mode, events, description, enabled, created_at, registered)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 1)
 			ON CONFLICT (key) DO UPDATE SET registered = 1, events = excluded.events, description = excluded.description,
@@ -107,7 +107,7 @@ func (db *Reader) Team(ctx context.Context, id uuid.UUID) (Team, error) {
 			team.Endpoints[of] = append(team.Endpoints[of], webhook.Endpoint{URL: url.String, Events: strings.Fields(events.String)})
 		}
 		return err
-	}, `SELECT c.*, e.url, e.events, e.mode FROM (SELECT `+consumerColumns+` FROM consumers WHERE id = $1) AS c
+	}, `SELECT c.*, e.url, e.events, e.mode FROM (`+selectConsumer+`) AS c
 		LEFT JOIN webhook_endpoints e ON e.consumer_id = c.id AND e.registered = 1 AND e.enabled = 1 ORDER BY e.key`, id)
 	if err == nil && team.ID == uuid.Nil {
 		err = notFound("consumer")
@@ -198,7 +198,7 @@ type FailingEndpoint struct {
 // FailingEndpoints returns up to limit endpoints that are dead and have failed since a time,
 // the longest failing first. It uses the index webhook_endpoints_failing.
 func (db *Reader) FailingEndpoints(ctx context.Context, since time.Time, limit int) ([]FailingEndpoint, error) {
-	return list(ctx, db, "find failing webhook endpoints", func(r row, e *FailingEndpoint) error {
+	return List(ctx, db, "find failing webhook endpoints", func(r row, e *FailingEndpoint) error {
 		return r.Scan(&e.Consumer, &e.URL, &e.Since)
 	}, `SELECT c.name, e.url, e.failing_since FROM webhook_endpoints e JOIN consumers c ON c.id = e.consumer_id
 		WHERE e.failing_since <= $1 AND e.failures >= $2 AND EXISTS (SELECT 1 FROM deliveries d WHERE d.endpoint = e.key AND d.state = 'waiting')

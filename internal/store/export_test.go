@@ -128,7 +128,7 @@ func (m measurer) measure(ctx context.Context, query string, args []any) error {
 	if err != nil {
 		return err
 	}
-	text, err := list(ctx, &plain, "explain", scanColumn[string], "EXPLAIN EXECUTE "+execute)
+	text, err := List(ctx, &plain, "explain", scanColumn[string], "EXPLAIN EXECUTE "+execute)
 	if err != nil {
 		return err
 	}

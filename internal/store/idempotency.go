@@ -14,7 +14,7 @@ func (s *Store) ClaimRequest(
 ) (kept account.KeptRequest, claimed bool, err error) {
 	err = s.Write(ctx, func(ctx context.Context, tx *Tx) error {
 		kept = r
-		n, err := tx.affected(ctx, "claim a request", `INSERT INTO kept_requests (consumer_id, mode, key, hash, at) VALUES ($1, $2, $3, $4, $5)
+		n, err := tx.Affected(ctx, "claim a request", `INSERT INTO kept_requests (consumer_id, mode, key, hash, at) VALUES ($1, $2, $3, $4, $5)
 			ON CONFLICT (consumer_id, mode, key) DO UPDATE SET hash = excluded.hash, at = excluded.at, answer = ''
 			WHERE kept_requests.at <= $6 OR kept_requests.answer = '' AND kept_requests.at <= $7`,
 			r.ConsumerID, r.Mode, r.Key, r.Hash, r.At, r.At.Add(-account.KeptLifetime), abandoned)

@@ -68,10 +68,10 @@ func (tx *Tx) SaveJob(ctx context.Context, c JobChange) error {
 			stats = $22, bot_events = $23, bot_event_bytes = $24, recording_deleted_at = $25, recording_deleted_by = $26,
 			recording_erased_at = $27, bot_lost = $28
 		WHERE id = $1`,
-		c.ID, c.Status, c.PreviousStatus, c.StatusSince, c.Attempts, c.Attempt, nullMillis(c.StartedAt), nullMillis(c.FinalizedAt),
-		c.ManifestURI, c.FailureCode, c.FailureDetail, c.Sequence, nullMillis(c.WakeAt), c.Lease, c.Node, c.Prelaunch,
-		nullMillis(c.AttemptStartedAt), nullMillis(c.LaunchedAt), c.LaunchFailures, c.LaunchError, nullMillis(c.HeartbeatAt), c.Stats,
-		c.BotEvents, c.BotEventBytes, nullMillis(c.RecordingDeletedAt), c.RecordingDeletedBy, nullMillis(c.RecordingErasedAt), c.BotLost)
+		c.ID, c.Status, c.PreviousStatus, c.StatusSince, c.Attempts, c.Attempt, NullTime(c.StartedAt), NullTime(c.FinalizedAt),
+		c.ManifestURI, c.FailureCode, c.FailureDetail, c.Sequence, NullTime(c.WakeAt), c.Lease, c.Node, c.Prelaunch,
+		NullTime(c.AttemptStartedAt), NullTime(c.LaunchedAt), c.LaunchFailures, c.LaunchError, NullTime(c.HeartbeatAt), c.Stats,
+		c.BotEvents, c.BotEventBytes, NullTime(c.RecordingDeletedAt), c.RecordingDeletedBy, NullTime(c.RecordingErasedAt), c.BotLost)
 	for _, e := range c.Entries {
 		statements.add(`INSERT INTO timeline (`+entryColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 			e.ID, e.JobID, e.Attempt, e.Source, e.Kind, e.EmittedAt, e.ReceivedAt, e.Applied, e.Reason, e.From, e.To, e.Data)
@@ -164,7 +164,7 @@ func (tx *Tx) InsertJob(ctx context.Context, r job.Record) (bool, error) {
 		ON CONFLICT (consumer_id, mode, external_hash) DO NOTHING`,
 		r.ID, r.ConsumerID, r.Mode, r.ExternalID, hash, r.MeetingURL, r.Platform, r.DisplayName, r.JoinAt, r.CreatedAt,
 		r.Webhooks.OnStatusChange, r.Webhooks.OnFinalize, r.Metadata, jsonValue{r.AutoLeave}, r.Status, r.StatusSince,
-		nullMillis(r.WakeAt), r.ByEvent, MeetingKey(r.MeetingURL), jsonValue{r.Options})
+		NullTime(r.WakeAt), r.ByEvent, MeetingKey(r.MeetingURL), jsonValue{r.Options})
 	// One with its externalId was erased. Only after the insert is it certain that no other transaction is erasing one.
 	statements.add(`DELETE FROM jobs WHERE id = $1
 		AND EXISTS (SELECT 1 FROM job_tombstones WHERE consumer_id = $2 AND mode = $3 AND external_hash = $4)`,
@@ -228,7 +228,7 @@ func (db *Reader) HasEvent(ctx context.Context, jobID uuid.UUID, attempt int, ki
 // Timeline returns all entries of a job in the order of their arrival. It
 // uses the primary key of timeline.
 func (db *Reader) Timeline(ctx context.Context, jobID uuid.UUID) ([]job.TimelineEntry, error) {
-	return list(ctx, db, "read the timeline of a job", scanEntry, `SELECT `+entryColumns+` FROM timeline WHERE job_id = $1 ORDER BY id`, jobID)
+	return List(ctx, db, "read the timeline of a job", scanEntry, `SELECT `+entryColumns+` FROM timeline WHERE job_id = $1 ORDER BY id`, jobID)
 }
 
 // ListTimeline returns up to limit entries of a job's timeline after one of

@@ -16,7 +16,7 @@ func MeetingKey(meetingURL string) string { return hashText(meetinglink.Key(meet
 // JobsOfMeeting returns the consumer's live jobs for the meeting of this URL whose joinAt is in a range: those that have
 // not ended, and then the newest that have. It uses the index jobs_meeting.
 func (db *Reader) JobsOfMeeting(ctx context.Context, consumer uuid.UUID, meetingURL string, from, to time.Time) ([]job.Record, error) {
-	return list(ctx, db, "find the jobs of a meeting", scanJob, `SELECT `+jobColumns+` FROM jobs
+	return List(ctx, db, "find the jobs of a meeting", scanJob, `SELECT `+jobColumns+` FROM jobs
 		WHERE consumer_id = $1 AND mode = 'live' AND meeting_key = $2 AND join_at BETWEEN $3 AND $4
 		ORDER BY CASE WHEN status IN ('completed', 'failed', 'cancelled') THEN 1 ELSE 0 END, created_at DESC, id DESC LIMIT 100`,
 		consumer, MeetingKey(meetingURL), from, to)

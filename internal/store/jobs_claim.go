@@ -31,7 +31,7 @@ func (tx *Tx) ClaimJobs(ctx context.Context, claim job.Claim) (claimed job.Claim
 	}
 	// Before the admission, which thus knows all of them and has refused the others.
 	where, args = waitingCondition(claim)
-	waiting, err := list(ctx, tx.Reader, "find due jobs that wait for capacity", scanColumn[uuid.UUID],
+	waiting, err := List(ctx, tx.Reader, "find due jobs that wait for capacity", scanColumn[uuid.UUID],
 		`SELECT id FROM jobs WHERE wake_at <= $1 AND `+where+` ORDER BY wake_at LIMIT $3`, append(args, claim.Limit)...)
 	if err != nil {
 		return claimed, err
@@ -56,7 +56,7 @@ func (tx *Tx) ClaimJobs(ctx context.Context, claim job.Claim) (claimed job.Claim
 // selection to have a tenth of all jobs, and reads the whole table to update them.
 func (tx *Tx) leaseJobs(ctx context.Context, claim job.Claim, selection string, args ...any) ([]job.ClaimedJob, error) {
 	lease := claim.Node + "." + uuid.NewString()
-	jobs, err := list(ctx, tx.Reader, "lock the jobs to lease", func(r row, c *job.ClaimedJob) error {
+	jobs, err := List(ctx, tx.Reader, "lock the jobs to lease", func(r row, c *job.ClaimedJob) error {
 		c.Lease = lease
 		return r.Scan(&c.ID, &c.ConsumerID, &c.Attempt)
 	}, `SELECT id, consumer_id, attempt FROM jobs `+selection+tx.dialect.SkipLocked, args...)
@@ -234,7 +234,7 @@ func (db *Reader) CanClaim(ctx context.Context, claim job.Claim) (bool, error) {
 // ExtendLease moves the end of a lease. It returns false when the lease is no longer
 // held.
 func (tx *Tx) ExtendLease(ctx context.Context, id uuid.UUID, lease string, until time.Time) (bool, error) {
-	n, err := tx.affected(ctx, "extend the lease of a job", `UPDATE jobs SET wake_at = $3 WHERE id = $1 AND lease = $2`, id, lease,
+	n, err := tx.Affected(ctx, "extend the lease of a job", `UPDATE jobs SET wake_at = $3 WHERE id = $1 AND lease = $2`, id, lease,
 		until)
 	return n == 1, err
 }

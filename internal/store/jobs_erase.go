@@ -15,7 +15,7 @@ import (
 // waiting. It uses the index jobs_erasable, whose condition it repeats
 // literally.
 func (db *Reader) ErasableJobs(ctx context.Context, consumer uuid.UUID, until time.Time, after EndedJob, limit int) ([]EndedJob, error) {
-	return list(ctx, db, "find erasable jobs", scanEndedJob, `SELECT id, status_since FROM jobs WHERE consumer_id = $1 AND status_since <= $2
+	return List(ctx, db, "find erasable jobs", scanEndedJob, `SELECT id, status_since FROM jobs WHERE consumer_id = $1 AND status_since <= $2
 			AND (status_since, id) > ($3, $4)
 			AND wake_at IS NULL AND (manifest_uri = '' OR recording_erased_at IS NOT NULL)
 			AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.job_id = jobs.id AND d.state = 'waiting')
@@ -42,7 +42,7 @@ func (s *Store) EraseJob(ctx context.Context, id uuid.UUID, now time.Time) error
 				status, attempts, started_at, finalized_at, failure_code, erased_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
 			r.ID, r.ConsumerID, r.Mode, hashText(r.ExternalID), r.Platform, r.JoinAt, r.CreatedAt, jsonValue{r.AutoLeave},
-			r.Status, r.Attempts, nullMillis(r.StartedAt), nullMillis(r.FinalizedAt), r.FailureCode, now)
+			r.Status, r.Attempts, NullTime(r.StartedAt), NullTime(r.FinalizedAt), r.FailureCode, now)
 		if err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func (s *Store) EraseJob(ctx context.Context, id uuid.UUID, now time.Time) error
 
 // ConsumerJobs returns the IDs of up to limit of a consumer's jobs after one of them.
 func (db *Reader) ConsumerJobs(ctx context.Context, consumer, after uuid.UUID, limit int) ([]uuid.UUID, error) {
-	return list(ctx, db, "list the jobs of a consumer", scanColumn[uuid.UUID], `SELECT id FROM jobs WHERE consumer_id = $1 AND id > $2
+	return List(ctx, db, "list the jobs of a consumer", scanColumn[uuid.UUID], `SELECT id FROM jobs WHERE consumer_id = $1 AND id > $2
 		ORDER BY id LIMIT $3`, consumer, after, limit)
 }
 

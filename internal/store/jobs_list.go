@@ -98,7 +98,7 @@ func (db *Reader) JobNames(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]
 // JobHours counts the jobs of a caller by the hour of their creation, and those that failed. It
 // uses the index jobs_created.
 func (db *Reader) JobHours(ctx context.Context, caller account.Caller, since time.Time) ([]job.HourCount, error) {
-	return list(ctx, db, "count the jobs of each hour", func(r row, c *job.HourCount) error {
+	return List(ctx, db, "count the jobs of each hour", func(r row, c *job.HourCount) error {
 		return r.Scan(&c.Hour, &c.Jobs, &c.Failed)
 	}, `SELECT created_at / 3600000 * 3600000 AS hour, COUNT(*), CAST(SUM(CASE WHEN status = 'failed' THEN 1 ELSE 0 END) AS BIGINT) FROM jobs
 		WHERE consumer_id = $1 AND mode = $2 AND created_at >= $3 GROUP BY created_at / 3600000`, caller.ConsumerID, caller.Mode, since)

@@ -21,7 +21,7 @@ func (tx *Tx) SaveNode(ctx context.Context, n job.Node) error {
 
 // Nodes returns the nodes with a heartbeat after a time, by name.
 func (db *Reader) Nodes(ctx context.Context, since time.Time) ([]job.Node, error) {
-	return list(ctx, db, "read nodes", func(r row, n *job.Node) error {
+	return List(ctx, db, "read nodes", func(r row, n *job.Node) error {
 		return r.Scan(&n.ID, &n.Name, &n.StartedAt, &n.HeartbeatAt,
 			&n.Bots, &n.Capacity, &n.FullReason, &n.StartTime)
 	}, `SELECT id, name, started_at, heartbeat_at, bots, capacity, full_reason, start_ms
@@ -38,7 +38,7 @@ func (tx *Tx) DeleteNodes(ctx context.Context, since time.Time) error {
 func (db *Reader) NodeJobs(ctx context.Context, node string) ([]job.Record, error) {
 	var jobs []job.Record
 	for _, condition := range []string{dispatchedCondition(), prelaunchedCondition} {
-		some, err := list(ctx, db, "read the jobs of a node", scanJob, `SELECT `+jobColumns+` FROM jobs WHERE node = $1 AND mode = 'live' AND `+
+		some, err := List(ctx, db, "read the jobs of a node", scanJob, `SELECT `+jobColumns+` FROM jobs WHERE node = $1 AND mode = 'live' AND `+
 			condition, node)
 		if err != nil {
 			return nil, err
@@ -87,7 +87,7 @@ func (s *Store) RecordAlert(ctx context.Context, name, channel string, firing bo
 
 // Alerts implements alert.Store.
 func (db *Reader) Alerts(ctx context.Context) ([]alert.Sent, error) {
-	return list(ctx, db, "list alerts", func(r row, a *alert.Sent) error {
+	return List(ctx, db, "list alerts", func(r row, a *alert.Sent) error {
 		var name string
 		err := r.Scan(&name, &a.Firing, &a.At)
 		a.Rule, a.Node, _ = strings.Cut(name, " ")

@@ -35,7 +35,7 @@ func (db *Reader) Overview(ctx context.Context, mode job.Mode, now time.Time) (o
 	}
 	// This and the next query use the index jobs_failed alone.
 	firstDay := now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-job.OverviewDays)
-	o.Failures, err = list(ctx, db, "count failures", func(r row, c *job.FailureCount) error {
+	o.Failures, err = List(ctx, db, "count failures", func(r row, c *job.FailureCount) error {
 		return r.Scan(&c.Day, &c.Code, &c.Jobs)
 	}, `SELECT status_since / 86400000 * 86400000 AS day, failure_code, COUNT(*) FROM jobs
 		WHERE status = 'failed' AND mode = $1 AND status_since >= $2
@@ -43,7 +43,7 @@ func (db *Reader) Overview(ctx context.Context, mode job.Mode, now time.Time) (o
 	if err != nil {
 		return o, err
 	}
-	o.Reasons, err = list(ctx, db, "count failures by reason", func(r row, f *job.FailureReason) error {
+	o.Reasons, err = List(ctx, db, "count failures by reason", func(r row, f *job.FailureReason) error {
 		return r.Scan(&f.Code, &f.Platform, &f.Day, &f.Week)
 	}, `SELECT failure_code, platform, CAST(SUM(CASE WHEN status_since >= $3 THEN 1 ELSE 0 END) AS BIGINT), COUNT(*) AS week FROM jobs
 		WHERE status = 'failed' AND mode = $1 AND status_since >= $2
@@ -79,7 +79,7 @@ func (db *Reader) FailureCauses(ctx context.Context, now time.Time, limit int) (
 	for i := range job.CauseWeeks {
 		weeks += fmt.Sprintf(" || COUNT(CASE WHEN ($1 - at) / %d = %d THEN 1 END) || ','", week.Milliseconds(), i)
 	}
-	return list(ctx, db, "count failures by cause", func(r row, c *job.CauseCount) error {
+	return List(ctx, db, "count failures by cause", func(r row, c *job.CauseCount) error {
 		return r.Scan(&c.Platform, &c.Account, &c.Code, &c.Cause, &c.Recent, &c.Before, jsonColumn{&c.Weeks}, &c.First, &c.Since, &c.Capture,
 			&c.RecentOf, &c.BeforeOf)
 	}, `WITH causes AS (
@@ -109,7 +109,7 @@ func (db *Reader) FailedJobs(ctx context.Context, mode job.Mode, filter job.Fail
 		c.and("(status_since, id) < (%s, %s)", filter.After.At, filter.After.ID)
 	}
 	newest := ` LIMIT ` + c.arg(limit)
-	return list(ctx, db, "list failed jobs", func(r row, f *job.FailedJob) error {
+	return List(ctx, db, "list failed jobs", func(r row, f *job.FailedJob) error {
 		return r.Scan(&f.JobID, &f.Consumer, &f.Platform, &f.At, &f.Code, &f.Detail)
 	}, `SELECT j.id, c.name, j.platform, j.status_since, j.failure_code, j.failure_detail
 		FROM (SELECT id FROM jobs WHERE status = 'failed' AND mode = $1`+c.text+` ORDER BY status_since DESC, id DESC`+newest+`) latest
@@ -169,19 +169,23 @@ func (db *Reader) Upcoming(ctx context.Context, from, until time.Time, length ti
 
 const dayMillis = 24 * 60 * 60 * 1000
 
+// usageSums are the sums of what a job.Usage has, each preceded by a comma, with a format for their terms.
+func usageSums(format string) (sums string) {
+	for _, column := range []string{"completed", "failed", "cancelled", "recorded_ms", "bot_ms", "stored_bytes", "deleted_bytes",
+		"core_ms", "memory_ms"} {
+		sums += `, CAST(SUM(` + fmt.Sprintf(format, column) + `) AS BIGINT)`
+	}
+	return sums
+}
+
 // Usage returns the usage of a consumer from one day to another, both included. It uses the
 // primary key of usage_days.
 func (db *Reader) Usage(ctx context.Context, caller account.Caller, from, to time.Time) (job.UsageReport, error) {
 	report := job.UsageReport{From: from, To: to}
-	sums := ""
-	for _, column := range []string{"completed", "failed", "cancelled", "recorded_ms", "bot_ms", "stored_bytes", "deleted_bytes",
-		"core_ms", "memory_ms"} {
-		sums += `, CAST(SUM(` + column + `) AS BIGINT)`
-	}
-	days, err := list(ctx, db, "read the usage of a consumer", func(r row, d *job.UsageDay) error {
+	days, err := List(ctx, db, "read the usage of a consumer", func(r row, d *job.UsageDay) error {
 		return r.Scan(&d.Day, &d.Completed, &d.Failed, &d.Cancelled, &d.Recorded, &d.Bots, &d.StoredBytes, &d.DeletedBytes,
 			&d.Cores, &d.Memory)
-	}, `SELECT day * 86400000`+sums+` FROM usage_days WHERE consumer_id = $1 AND mode = $2 AND day >= $3 AND day <= $4
+	}, `SELECT day * 86400000`+usageSums(`%s`)+` FROM usage_days WHERE consumer_id = $1 AND mode = $2 AND day >= $3 AND day <= $4
 		GROUP BY day ORDER BY day`, caller.ConsumerID, caller.Mode, from.UnixMilli()/dayMillis, to.UnixMilli()/dayMillis)
 	if err != nil {
 		return report, err
@@ -199,16 +203,10 @@ func (db *Reader) Usage(ctx context.Context, caller account.Caller, from, to tim
 // TeamUsage returns the usage of each consumer from one day to another, both included, by
 // name, without consumers that have none and of which nothing is stored.
 func (db *Reader) TeamUsage(ctx context.Context, mode job.Mode, from, to time.Time) ([]job.TeamUsage, error) {
-	within := func(column string) string {
-		return `CAST(SUM(CASE WHEN u.day >= $2 AND u.day <= $3 THEN u.` + column + ` ELSE 0 END) AS BIGINT)`
-	}
-	return list(ctx, db, "read the usage of consumers", func(r row, t *job.TeamUsage) error {
+	return List(ctx, db, "read the usage of consumers", func(r row, t *job.TeamUsage) error {
 		return r.Scan(&t.ConsumerID, &t.Consumer, &t.Completed, &t.Failed, &t.Cancelled, &t.Recorded, &t.Bots,
 			&t.StoredBytes, &t.DeletedBytes, &t.Cores, &t.Memory, &t.Kept)
-	}, `SELECT c.id, c.name, `+within("completed")+`, `+within("failed")+`, `+within("cancelled")+`, `+within("recorded_ms")+`, `+
-		within("bot_ms")+`,
-			`+within("stored_bytes")+`, `+within("deleted_bytes")+`, `+within("core_ms")+`,
-			`+within("memory_ms")+`, CAST(SUM(u.stored_bytes - u.deleted_bytes) AS BIGINT)
+	}, `SELECT c.id, c.name`+usageSums(`CASE WHEN u.day >= $2 AND u.day <= $3 THEN u.%s ELSE 0 END`)+`, CAST(SUM(u.stored_bytes - u.deleted_bytes) AS BIGINT)
 		FROM usage_days u JOIN consumers c ON c.id = u.consumer_id
 		WHERE u.mode = $1 GROUP BY c.id, c.name
 		HAVING MAX(CASE WHEN u.day >= $2 AND u.day <= $3 THEN 1 ELSE 0 END) = 1 OR SUM(u.stored_bytes - u.deleted_bytes) > 0

@@ -17,12 +17,12 @@ func (s *Store) WritePayment(ctx context.Context, fn func(context.Context, billi
 
 // InsertPaymentEvent implements billing.Ledger.
 func (tx *Tx) InsertPaymentEvent(ctx context.Context, e billing.Event, receivedAt time.Time) (bool, error) {
-	n, err := tx.affected(ctx, "insert a payment event", `
+	n, err := tx.Affected(ctx, "insert a payment event", `
 		INSERT INTO payment_events (id, type, created_at, received_at, effect,
 			subscription_id, customer_id, consumer, email, plan, status, period_end)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT (id) DO NOTHING`,
 		e.ID, e.Type, e.Created, receivedAt, e.Effect,
-		e.Subscription, e.Customer, e.Consumer, e.Email, e.Plan, e.Status, nullMillis(e.PeriodEnd))
+		e.Subscription, e.Customer, e.Consumer, e.Email, e.Plan, e.Status, NullTime(e.PeriodEnd))
 	return n == 1, err
 }
 
@@ -46,7 +46,7 @@ func (tx *Tx) paymentEvents(ctx context.Context, table, column, id string) ([]bi
 		SET id = excluded.id`, id); err != nil {
 		return nil, err
 	}
-	return list(ctx, tx.Reader, "read the events of a subscription or customer", func(r row, e *billing.Event) error {
+	return List(ctx, tx.Reader, "read the events of a subscription or customer", func(r row, e *billing.Event) error {
 		return r.Scan(&e.ID, &e.Type, &e.Created, &e.Effect, &e.Subscription, &e.Customer, &e.Consumer, &e.Email,
 			&e.Plan, &e.Status, &e.PeriodEnd)
 	}, `SELECT id, type, created_at, effect, subscription_id, customer_id, consumer, email, plan, status, period_end
@@ -57,7 +57,7 @@ func (tx *Tx) paymentEvents(ctx context.Context, table, column, id string) ([]bi
 func (tx *Tx) SaveSubscription(ctx context.Context, s billing.Subscription) error {
 	return tx.exec(ctx, "save a subscription", `UPDATE subscriptions SET customer_id = $2, consumer = $3, plan = $4, status = $5,
 		period_end = $6 WHERE id = $1`,
-		s.ID, s.Customer, s.Consumer, s.Plan, s.Status, nullMillis(s.PeriodEnd))
+		s.ID, s.Customer, s.Consumer, s.Plan, s.Status, NullTime(s.PeriodEnd))
 }
 
 // SaveCustomer implements billing.Ledger.
@@ -90,16 +90,16 @@ const subscriptionsOf = `
 
 // ConsumerPlan returns the consumer's plan, the zero Plan for none. The error
 // is a *job.Error with NotFound when there is no such consumer.
-func (db *Reader) ConsumerPlan(ctx context.Context, consumerID uuid.UUID) (billing.Plan, error) {
+func (db *Reader) ConsumerPlan(ctx context.Context, consumerID uuid.UUID) (plan billing.Plan, err error) {
 	consumer, err := db.Consumer(ctx, consumerID)
 	if err != nil {
-		return billing.Plan{}, err
+		return plan, err
 	}
-	subscriptions, err := list(ctx, db, "read the plan of a consumer", func(r row, s *billing.Subscription) error {
+	subscriptions, err := List(ctx, db, "read the plan of a consumer", func(r row, s *billing.Subscription) error {
 		return r.Scan(&s.ID, &s.Customer, &s.Consumer, &s.Plan, &s.Status, &s.PeriodEnd)
 	}, subscriptionsOf, consumer.ID.String(), consumer.Name, strings.ToLower(consumer.Email))
 	if err != nil {
-		return billing.Plan{}, err
+		return plan, err
 	}
 	return billing.Best(subscriptions), nil
 }

@@ -31,12 +31,12 @@ type Tx struct{ *Reader }
 // exec runs a statement. Like all functions below, it begins its error with the action that
 // failed.
 func (tx *Tx) exec(ctx context.Context, action, query string, args ...any) error {
-	_, err := tx.affected(ctx, action, query, args...)
+	_, err := tx.Affected(ctx, action, query, args...)
 	return err
 }
 
-// affected runs a statement, and returns the number of affected rows.
-func (tx *Tx) affected(ctx context.Context, action, query string, args ...any) (int64, error) {
+// Affected runs a statement, and returns the number of affected rows.
+func (tx *Tx) Affected(ctx context.Context, action, query string, args ...any) (int64, error) {
 	affected, err := tx.execBatch(ctx, action, batch{{Query: query, Args: stored(args)}})
 	if err != nil {
 		return 0, err
@@ -79,7 +79,7 @@ func (s *Store) exec(ctx context.Context, action, query string, args ...any) err
 // affected runs a statement in its own transaction, and returns the number of affected rows.
 func (s *Store) affected(ctx context.Context, action, query string, args ...any) (affected int64, err error) {
 	err = s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
-		affected, err = tx.affected(ctx, action, query, args...)
+		affected, err = tx.Affected(ctx, action, query, args...)
 		return err
 	})
 	return affected, err
@@ -94,7 +94,7 @@ func (s *Store) change(ctx context.Context, entity, query string, args ...any) e
 // change runs a statement for an entity. It returns a *job.Error with NotFound if the
 // statement affects no row.
 func (tx *Tx) change(ctx context.Context, entity, query string, args ...any) error {
-	n, err := tx.affected(ctx, "change "+entity, query, args...)
+	n, err := tx.Affected(ctx, "change "+entity, query, args...)
 	if err == nil && n == 0 {
 		return notFound(entity)
 	}
@@ -139,8 +139,11 @@ func (db *Reader) forEach(ctx context.Context, action string, scan func(row) err
 	return nil
 }
 
-// list runs a query and returns its rows.
-func list[T any](ctx context.Context, db *Reader, action string, scan func(row, *T) error, query string, args ...any) ([]T, error) {
+// Row is a row of a query, for packages that have their own tables.
+type Row = row
+
+// List runs a query and returns its rows.
+func List[T any](ctx context.Context, db *Reader, action string, scan func(Row, *T) error, query string, args ...any) ([]T, error) {
 	var all []T
 	err := db.forEach(ctx, action, func(r row) error {
 		all = append(all, *new(T))
@@ -155,7 +158,7 @@ func list[T any](ctx context.Context, db *Reader, action string, scan func(row, 
 // first returns the first row of a query; false without one.
 func first[T any](ctx context.Context, db *Reader, action string, scan func(row, *T) error, query string,
 	args ...any) (value T, ok bool, err error) {
-	all, err := list(ctx, db, action, scan, query, args...)
+	all, err := List(ctx, db, action, scan, query, args...)
 	if err != nil || len(all) == 0 {
 		return value, false, err
 	}
@@ -257,7 +260,7 @@ func jsonArray[T any](texts []T) string {
 }
 
 // stored returns arguments as the databases store them: times and durations in milliseconds, the former
-// since 1970 UTC, booleans as 0 and 1, and JSON as text. Unset times are NULL: see nullMillis.
+// since 1970 UTC, booleans as 0 and 1, and JSON as text. Unset times are NULL: see NullTime.
 func stored(args []any) []any {
 	args = slices.Clone(args)
 	for i, arg := range args {
@@ -308,13 +311,16 @@ func (r row) Scan(columns ...any) error {
 	return r.Row.Scan(columns...)
 }
 
-// nullMillis is a time as stored, NULL if it is unset.
-func nullMillis(t time.Time) sql.NullInt64 {
+// NullTime is a time as stored, NULL if it is unset.
+func NullTime(t time.Time) sql.NullInt64 {
 	return sql.NullInt64{Int64: t.UnixMilli(), Valid: !t.IsZero()}
 }
 
 // nullID is an ID as stored, NULL if it is unset.
 func nullID(id uuid.UUID) uuid.NullUUID { return uuid.NullUUID{UUID: id, Valid: id != uuid.Nil} }
+
+// SkipLocked ends a query for rows that no other transaction has locked, and locks them.
+func (tx *Tx) SkipLocked() string { return tx.dialect.SkipLocked }
 
 // ceilMillis rounds a bound up to milliseconds, the precision of stored times,
 // so that times before the bound stay before it.

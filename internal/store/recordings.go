@@ -20,7 +20,7 @@ type EndedJob struct {
 // and that are not processed any more. It uses the index jobs_kept.
 func (db *Reader) ExpiredRecordings(ctx context.Context, consumer uuid.UUID, until time.Time, after EndedJob,
 	limit int) ([]EndedJob, error) {
-	return list(ctx, db, "find expired recordings", scanEndedJob, `SELECT id, status_since FROM jobs
+	return List(ctx, db, "find expired recordings", scanEndedJob, `SELECT id, status_since FROM jobs
 		WHERE consumer_id = $1 AND status_since <= $2
 			AND (status_since, id) > ($3, $4)
 			AND recording_deleted_at IS NULL AND wake_at IS NULL AND attempts > 0
@@ -34,7 +34,7 @@ func scanEndedJob(r row, e *EndedJob) error {
 // PendingErasures returns the jobs whose recordings were deleted before a time and
 // not erased from storage yet. It uses the index jobs_erasing.
 func (db *Reader) PendingErasures(ctx context.Context, before time.Time) ([]uuid.UUID, error) {
-	return list(ctx, db, "find unfinished deletions", scanColumn[uuid.UUID], `SELECT id FROM jobs
+	return List(ctx, db, "find unfinished deletions", scanColumn[uuid.UUID], `SELECT id FROM jobs
 		WHERE recording_deleted_at IS NOT NULL AND recording_erased_at IS NULL
 			AND recording_deleted_at <= $1 ORDER BY recording_deleted_at`, before)
 }
@@ -43,7 +43,7 @@ func (db *Reader) PendingErasures(ctx context.Context, before time.Time) ([]uuid
 // and whose recordings were not deleted, in the order of their creation. Start
 // with uuid.Nil.
 func (db *Reader) RecordedJobs(ctx context.Context, after uuid.UUID, limit int) ([]job.Job, error) {
-	return list(ctx, db, "list recorded jobs", scanView, `SELECT `+viewColumns+` FROM jobs
+	return List(ctx, db, "list recorded jobs", scanView, `SELECT `+viewColumns+` FROM jobs
 		WHERE id > $1 AND manifest_uri <> '' AND recording_deleted_at IS NULL
 		ORDER BY id LIMIT $2`, after, limit)
 }
@@ -65,7 +65,7 @@ func (db *Reader) ShareLink(ctx context.Context, hash string) (job.ShareLink, er
 // ShareLinks returns the newest links to the recording of a job, up to limit. It uses the
 // index share_links_job.
 func (db *Reader) ShareLinks(ctx context.Context, jobID uuid.UUID, limit int) ([]job.ShareLink, error) {
-	return list(ctx, db, "list the links to the recording of a job", scanShareLink,
+	return List(ctx, db, "list the links to the recording of a job", scanShareLink,
 		selectShareLink+`WHERE job_id = $1 ORDER BY created_at DESC LIMIT $2`, jobID, limit)
 }
 
@@ -94,7 +94,7 @@ func (db *Reader) RecordingTaskDue(ctx context.Context, jobID uuid.UUID, kind jo
 // RequestTranscription makes a transcription with other options due. It reports false if
 // there is one that has not ended.
 func (tx *Tx) RequestTranscription(ctx context.Context, jobID uuid.UUID, now time.Time, options job.TranscriptionOptions) (bool, error) {
-	n, err := tx.affected(ctx, "queue another transcription of a job", `INSERT INTO recording_tasks (job_id, kind, created_at, due_at, lease,
+	n, err := tx.Affected(ctx, "queue another transcription of a job", `INSERT INTO recording_tasks (job_id, kind, created_at, due_at, lease,
 		failures, sent_ms, requested) VALUES ($1, $2, $3, $3, '', 0, 0, $4)
 		ON CONFLICT (job_id, kind) DO UPDATE SET created_at = excluded.created_at, due_at = excluded.due_at, failures = 0,
 		requested = excluded.requested
@@ -109,7 +109,7 @@ func (db *Reader) HasTexts(ctx context.Context, jobID uuid.UUID) (bool, error) {
 
 // DueRecordingTasks returns the consumers that have tasks of a kind due.
 func (db *Reader) DueRecordingTasks(ctx context.Context, kind job.TaskKind, now time.Time) ([]string, error) {
-	return list(ctx, db, "find due tasks of recordings", scanColumn[string], `SELECT DISTINCT consumer_id
+	return List(ctx, db, "find due tasks of recordings", scanColumn[string], `SELECT DISTINCT consumer_id
 		FROM recording_tasks JOIN jobs ON id = job_id WHERE kind = $1 AND due_at <= $2`, kind, now)
 }
 

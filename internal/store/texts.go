@@ -37,7 +37,7 @@ func (tx *Tx) AppendTexts(ctx context.Context, jobID uuid.UUID, texts []job.Meet
 		if t.Speech != nil {
 			speech = jsonValue{t.Speech}
 		}
-		changed, err := tx.affected(ctx, "store a text of a job", `
+		changed, err := tx.Affected(ctx, "store a text of a job", `
 			INSERT INTO meeting_texts (`+textColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 			ON CONFLICT (job_id, attempt, kind, id) DO UPDATE SET sequence = excluded.sequence,
 				participant_id = excluded.participant_id, author = excluded.author, text = excluded.text,
@@ -71,7 +71,7 @@ func (tx *Tx) AppendTexts(ctx context.Context, jobID uuid.UUID, texts []job.Meet
 // Texts returns all texts of a job in the order in which they began. There are at
 // most job.MaxTexts. It uses the primary key.
 func (db *Reader) Texts(ctx context.Context, jobID uuid.UUID) ([]job.MeetingText, error) {
-	texts, err := list(ctx, db, "read the texts of a job", scanText, `SELECT `+textColumns+` FROM meeting_texts WHERE job_id = $1
+	texts, err := List(ctx, db, "read the texts of a job", scanText, `SELECT `+textColumns+` FROM meeting_texts WHERE job_id = $1
 		ORDER BY started_at, attempt, kind, id`, jobID)
 	return job.WithoutRepeatedChat(texts), err
 }
@@ -79,7 +79,7 @@ func (db *Reader) Texts(ctx context.Context, jobID uuid.UUID) ([]job.MeetingText
 // LatestTexts returns the texts of a job that were stored or changed last, up to limit, in
 // the order in which they began. It uses the index meeting_texts_sequence.
 func (db *Reader) LatestTexts(ctx context.Context, jobID uuid.UUID, limit int) ([]job.MeetingText, error) {
-	texts, err := list(ctx, db, "read the latest texts of a job", scanText, `SELECT `+textColumns+` FROM meeting_texts WHERE job_id = $1
+	texts, err := List(ctx, db, "read the latest texts of a job", scanText, `SELECT `+textColumns+` FROM meeting_texts WHERE job_id = $1
 		ORDER BY sequence DESC LIMIT $2`, jobID, limit)
 	if err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func (tx *Tx) ReplaceSearchTexts(ctx context.Context, j job.Job, kind job.TextKi
 	for _, text := range texts {
 		for inserted := int64(0); inserted == 0; next++ { // the ID may be taken by a job that was created at about the same time
 			var err error
-			inserted, err = tx.affected(ctx, "store the searchable texts of a job", `INSERT INTO search_texts (id, job_id, owner, kind, start_ms,
+			inserted, err = tx.Affected(ctx, "store the searchable texts of a job", `INSERT INTO search_texts (id, job_id, owner, kind, start_ms,
 				speaker, text) VALUES ($1, $2, $3, $4, $5, $6, $7)
 				ON CONFLICT (id) DO NOTHING`, next, j.ID, ownerWord(j.ConsumerID, j.Mode), kind, text.StartMs, text.Speaker, text.Text)
 			if err != nil {
@@ -182,7 +182,7 @@ func (db *Reader) SearchTexts(ctx context.Context, caller account.Caller, text s
 		c.and(search.ID+" < %s", firstTextID(filter.To))
 	}
 	newest := ` LIMIT ` + c.arg(limit)
-	return list(ctx, db, "search texts", func(r row, m *job.SearchMatch) error {
+	return List(ctx, db, "search texts", func(r row, m *job.SearchMatch) error {
 		return r.Scan(&m.JobID, &m.Kind, &m.StartMs, &m.Speaker, &m.Text, &m.MeetingURL, &m.CreatedAt)
 	}, `SELECT t.job_id, t.kind, t.start_ms, t.speaker, t.text, j.meeting_url, j.created_at
 		FROM (SELECT s.id FROM `+search.From+` WHERE `+matching+c.text+` ORDER BY `+search.ID+` DESC`+newest+`) AS newest

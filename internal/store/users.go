@@ -37,7 +37,7 @@ func (db *Reader) UserByIdentity(ctx context.Context, identity account.Identity)
 
 // ConsumerUsers implements account.UserStore. It uses the index users_consumer.
 func (db *Reader) ConsumerUsers(ctx context.Context, consumerID uuid.UUID) ([]account.User, error) {
-	return list(ctx, db, "list users", scanUser, selectUsers+`WHERE u.consumer_id = $1 ORDER BY u.email`, consumerID)
+	return List(ctx, db, "list users", scanUser, selectUsers+`WHERE u.consumer_id = $1 ORDER BY u.email`, consumerID)
 }
 
 // RecordSignIn implements account.UserStore.
@@ -86,7 +86,7 @@ func (s *Store) SetRole(ctx context.Context, consumerID, id uuid.UUID, role acco
 // checkOtherOperator returns an error if the user is the only operator. It locks
 // all operators until the transaction ends.
 func (tx *Tx) checkOtherOperator(ctx context.Context, id uuid.UUID) error {
-	operators, err := list(ctx, tx.Reader, "list operators", scanColumn[uuid.UUID], `SELECT id FROM users WHERE operator = 1 ORDER BY id`+
+	operators, err := List(ctx, tx.Reader, "list operators", scanColumn[uuid.UUID], `SELECT id FROM users WHERE operator = 1 ORDER BY id`+
 		tx.dialect.ForUpdate)
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func scanUser(r row, u *account.User) error {
 
 // AllUsers returns the users of all consumers, ordered by e-mail address.
 func (db *Reader) AllUsers(ctx context.Context) ([]account.User, error) {
-	return list(ctx, db, "list users", scanUser, selectUsers+`ORDER BY u.email`)
+	return List(ctx, db, "list users", scanUser, selectUsers+`ORDER BY u.email`)
 }
 
 // SetOperator implements account.RecoveryStore.
@@ -148,7 +148,7 @@ func (db *Reader) InvitationByEmail(ctx context.Context, email string, now time.
 // ConsumerInvitations implements account.UserStore. It returns the oldest first
 // and uses the index invitations_consumer.
 func (db *Reader) ConsumerInvitations(ctx context.Context, consumerID uuid.UUID, now time.Time) ([]account.Invitation, error) {
-	return list(ctx, db, "list invitations", scanInvitation, selectInvitations+`
+	return List(ctx, db, "list invitations", scanInvitation, selectInvitations+`
 		WHERE i.consumer_id = $1 AND i.expires_at > $2 ORDER BY i.created_at, i.hash`, consumerID, now)
 }
 
@@ -160,7 +160,7 @@ func (s *Store) AcceptInvitation(ctx context.Context, hash string, u account.Use
 		if err != nil {
 			return err
 		}
-		n, err := tx.affected(ctx, "insert a user", `
+		n, err := tx.Affected(ctx, "insert a user", `
 			INSERT INTO users (id, consumer_id, email, name, role, operator, founder, password_hash, oidc_issuer, oidc_subject, created_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING`,
 			u.ID, u.ConsumerID, u.Email, u.Name, u.Role, u.Operator, sql.NullInt64{Int64: 1, Valid: u.Founder}, u.PasswordHash,
@@ -181,10 +181,7 @@ func (s *Store) DeleteInvitation(ctx context.Context, consumerID uuid.UUID, hash
 }
 
 func scanInvitation(r row, i *account.Invitation) error {
-	var consumer uuid.NullUUID
-	err := r.Scan(&i.Hash, &consumer, &i.Consumer, &i.Email, &i.Role, &i.Operator, &i.CreatedAt, &i.ExpiresAt)
-	i.ConsumerID = consumer.UUID
-	return err
+	return r.Scan(&i.Hash, &i.ConsumerID, &i.Consumer, &i.Email, &i.Role, &i.Operator, &i.CreatedAt, &i.ExpiresAt)
 }
 
 // InsertSession implements account.UserStore.

@@ -25,7 +25,7 @@ func scanZoomApp(r row, a *zoomstream.App) error {
 
 // ZoomApps returns the apps of Zoom of a consumer; with uuid.Nil, all.
 func (db *Reader) ZoomApps(ctx context.Context, consumer uuid.UUID) ([]zoomstream.App, error) {
-	return list(ctx, db, "read the apps of Zoom", scanZoomApp, selectZoomApps+`WHERE $1 = $2 OR consumer_id = $1 ORDER BY created_at, id`,
+	return List(ctx, db, "read the apps of Zoom", scanZoomApp, selectZoomApps+`WHERE $1 = $2 OR consumer_id = $1 ORDER BY created_at, id`,
 		consumer, uuid.Nil)
 }
 
@@ -41,7 +41,7 @@ func (s *Store) AddZoomApp(ctx context.Context, a zoomstream.App) error {
 			return job.NewInvalidState("a team can have %d apps of Zoom, and all teams together %d; there are as many",
 				maxTeamZoomApps, maxZoomApps)
 		}
-		n, err := tx.affected(ctx, "add an app of Zoom", `INSERT INTO zoom_apps (id, consumer_id, label, client_id, record, sealed, created_at)
+		n, err := tx.Affected(ctx, "add an app of Zoom", `INSERT INTO zoom_apps (id, consumer_id, label, client_id, record, sealed, created_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`, a.ID, a.ConsumerID, a.Label, a.ClientID, a.Record, a.Sealed, a.CreatedAt)
 		if err == nil && n == 0 {
 			err = job.NewInvalidState("there is an app with this client ID already")
@@ -97,7 +97,7 @@ func (s *Store) SaveZoomEvent(ctx context.Context, app zoomstream.App, e zoomstr
 			stream.ID, app.ID, stream.MeetingUUID, key, stream.Number, stream.ServerURLs, now); err != nil {
 			return err
 		}
-		waiting, err = tx.affected(ctx, "wake the jobs that wait for a stream", `UPDATE jobs SET wake_at = $2 WHERE meeting_key = $1
+		waiting, err = tx.Affected(ctx, "wake the jobs that wait for a stream", `UPDATE jobs SET wake_at = $2 WHERE meeting_key = $1
 			AND platform = 'zoom-sdk' AND mode = 'live' AND wake_at IS NOT NULL AND status IN ('scheduled', 'pending') AND join_at <= $2
 			AND lease = '' AND consumer_id = $3`, key, now, app.ConsumerID)
 		return err

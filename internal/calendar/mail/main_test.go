@@ -43,10 +43,10 @@ type scheduledJob struct {
 // jobs returns all jobs, in the order of their creation.
 func (h *harness) jobs(t testing.TB) []scheduledJob {
 	t.Helper()
-	found, err := store.Rows(t.Context(), h.Store.Reader, "list jobs", func(row store.Row) (j scheduledJob, err error) {
+	found, err := store.List(t.Context(), h.Store.Reader, "list jobs", func(row store.Row, j *scheduledJob) error {
 		var options []byte
-		err = row.Scan(&j.ID, &j.JoinAt, &j.Meeting, &j.Email, &j.Status, &options, &j.CreatedAt)
-		return j, errors.Join(err, json.Unmarshal(options, &j.Options))
+		err := row.Scan(&j.ID, &j.JoinAt, &j.Meeting, &j.Email, &j.Status, &options, &j.CreatedAt)
+		return errors.Join(err, json.Unmarshal(options, &j.Options))
 	}, `SELECT j.id, join_at, meeting_url, email, status, options, j.created_at FROM jobs j
 		JOIN consumers c ON c.id = j.consumer_id ORDER BY j.id`)
 	if err != nil {

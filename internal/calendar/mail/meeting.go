@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/calendar"
+	"standin/internal/jobs/job"
 	"standin/internal/store"
 )
 
@@ -26,7 +27,7 @@ type quota struct {
 const quotaBytes = 20
 
 func (q quota) exceeded() *RejectedError {
-	return &RejectedError{Reason: fmt.Sprintf("the senders of %s may schedule %d meetings a day", q.domain, q.meetings)}
+	return &RejectedError{fmt.Sprintf("the senders of %s may schedule %d meetings a day", q.domain, q.meetings)}
 }
 
 // author is whose message is applied.
@@ -70,10 +71,9 @@ func (s *Store) apply(ctx context.Context, message uuid.UUID, events []calendar.
 					return err
 				}
 				if by.named { // the meetings with the same UID and other organizers
-					others, err := list(ctx, tx.Reader, func(row store.Row) (meeting, error) {
-						other := meeting{uid: m.uid}
-						err := row.Scan(&other.organizer)
-						return other, err
+					others, err := list(ctx, tx.Reader, func(row store.Row, other *meeting) error {
+						other.uid = m.uid
+						return row.Scan(&other.organizer)
 					}, `SELECT organizer FROM mail_meetings WHERE uid = $1 AND organizer <> $2 ORDER BY updated_at DESC
 						LIMIT $3`, m.uid, m.organizer, maxOrganizers)
 					if err != nil {
@@ -159,11 +159,11 @@ func (s *Store) saveMeeting(ctx context.Context, tx *store.Tx, m meeting, q quot
 		case known == 0 && recent >= int64(q.meetings):
 			return q.exceeded()
 		case known == 0 && bytes > s.maxBytes/quotaBytes:
-			return &RejectedError{Reason: fmt.Sprintf("the messages of the meetings of %s are too large together", q.domain)}
+			return &RejectedError{fmt.Sprintf("the messages of the meetings of %s are too large together", q.domain)}
 		}
 	}
 	return exec(ctx, tx, `INSERT INTO mail_meetings (id, organizer, uid, domain, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $5)
-		ON CONFLICT (organizer, uid) DO UPDATE SET domain = $4, updated_at = $5`, newID(), m.organizer, m.uid, q.domain, now)
+		ON CONFLICT (organizer, uid) DO UPDATE SET domain = $4, updated_at = $5`, job.NewID(), m.organizer, m.uid, q.domain, now)
 }
 
 func millis(at time.Time) int64 {
@@ -191,24 +191,24 @@ func (w *Worker) newReading() *reading {
 }
 
 // plan returns the plan of a message whose events were accepted before.
-func (r *reading) plan(ctx context.Context, s *Store, message uuid.UUID) (plan, error) {
+func (r *reading) plan(ctx context.Context, s *Store, message uuid.UUID) (p plan, err error) {
 	if p, known := r.plans[message]; known {
 		return p, nil
 	}
 	stored, err := s.message(ctx, message)
 	if err != nil {
-		return plan{}, err
+		return p, err
 	}
 	if err := r.budget.Spend(len(stored.raw) / bytesPerStep); err != nil {
-		return plan{}, readError(err)
+		return p, readError(err)
 	}
 	c, err := parseMessage(stored.raw, r.hosts)
 	if err != nil {
-		return plan{}, err
+		return p, err
 	}
-	p, err := makePlan(c, r.budget)
+	p, err = makePlan(c, r.budget)
 	if err != nil {
-		return plan{}, readError(err)
+		return p, readError(err)
 	}
 	r.plans[message] = p
 	return p, nil
@@ -218,7 +218,7 @@ func (r *reading) plan(ctx context.Context, s *Store, message uuid.UUID) (plan, 
 // never be read, or can be on a machine that is less busy.
 func readError(err error) error {
 	if expensive, ok := errors.AsType[*calendar.ICSError](err); ok {
-		return &RejectedError{Reason: expensive.Reason}
+		return &RejectedError{expensive.Reason}
 	}
 	return &temporaryError{err, maxReadAttempts}
 }
@@ -233,9 +233,8 @@ func (s *Store) events(ctx context.Context, m meeting, r *reading) (events []cal
 		original int64
 		message  uuid.UUID
 	}
-	sources, err := list(ctx, s.DB.Reader, func(row store.Row) (e source, err error) {
-		err = row.Scan(&e.original, &e.message)
-		return e, err
+	sources, err := list(ctx, s.DB.Reader, func(row store.Row, e *source) error {
+		return row.Scan(&e.original, &e.message)
 	}, `SELECT original, message FROM mail_events e WHERE organizer = $1 AND uid = $2 AND NOT EXISTS (
 			SELECT 1 FROM mail_events AS other WHERE other.uid = e.uid AND other.organizer <> e.organizer AND other.named = 1 AND
 			CASE WHEN other.original = e.original

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/jobs/job"
 	"standin/internal/jobs/runner"
 	"standin/internal/store"
 )
@@ -62,7 +63,7 @@ func (w *Worker) receive(ctx context.Context, m received) error {
 				return err
 			}
 		}
-		id = newID()
+		id = job.NewID()
 		err := exec(ctx, tx, `INSERT INTO mail_messages (id, message_key, source, remote, received_at, raw, size, verdict, since, next_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $5, $5) ON CONFLICT (message_key) DO NOTHING`,
 			id, key, m.source, m.remote, now, base64.StdEncoding.EncodeToString(m.raw), len(m.raw), waiting)
@@ -157,10 +158,8 @@ func (w *Worker) newRunner(q queue, slots, share int, run func(ctx context.Conte
 	return &runner.Runner[uuid.UUID]{
 		Name: q.name, Slots: slots, Share: share, Poll: pollInterval, Lease: lease, Limit: itemTime, Now: now, Log: w.Log,
 		Teams: func(ctx context.Context) ([]string, error) {
-			return list(ctx, db.Reader, func(row store.Row) (domain string, err error) {
-				err = row.Scan(&domain)
-				return domain, err
-			}, `SELECT DISTINCT '@' || domain FROM `+q.table+` WHERE `+q.column+` <= $1 AND `+q.condition, now())
+			return list(ctx, db.Reader, func(row store.Row, domain *string) error { return row.Scan(domain) },
+				`SELECT DISTINCT '@' || domain FROM `+q.table+` WHERE `+q.column+` <= $1 AND `+q.condition, now())
 		},
 		ClaimOf: func(ctx context.Context, domain string) (id uuid.UUID, ok bool, err error) {
 			err = db.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -175,7 +174,7 @@ func (w *Worker) newRunner(q queue, slots, share int, run func(ctx context.Conte
 		},
 		Extend: func(ctx context.Context, id uuid.UUID, until time.Time) error {
 			return db.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-				n, err := tx.Exec(ctx, "extend a lease", `UPDATE `+q.table+` SET `+q.column+` = $2 WHERE id = $1 AND `+q.column+
+				n, err := tx.Affected(ctx, "extend a lease", `UPDATE `+q.table+` SET `+q.column+` = $2 WHERE id = $1 AND `+q.column+
 					` IS NOT NULL AND `+q.condition, id, until)
 				if err == nil && n == 0 {
 					err = runner.ErrLost
@@ -199,7 +198,7 @@ var ErrNoMessage = errors.New("there is no such message")
 // Retry processes a message again, now. Jobs that it has scheduled stay.
 func (s *Store) Retry(ctx context.Context, id uuid.UUID, now time.Time) error {
 	return s.DB.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		n, err := tx.Exec(ctx, "retry a message", `UPDATE mail_messages SET verdict = $2, detail = '', attempts = 0, since = $3, next_at = $3,
+		n, err := tx.Affected(ctx, "retry a message", `UPDATE mail_messages SET verdict = $2, detail = '', attempts = 0, since = $3, next_at = $3,
 			auth = '' WHERE id = $1`, id, waiting, now)
 		if err == nil && n == 0 {
 			err = ErrNoMessage

@@ -40,9 +40,8 @@ func (s *Store) Records(ctx context.Context, before uuid.UUID, limit int) ([]Rec
 	if before == uuid.Nil {
 		before = uuid.Max
 	}
-	found, err := list(ctx, s.DB.Reader, func(row store.Row) (r Record, err error) {
-		err = row.Scan(&r.ID, &r.ReceivedAt, &r.Source, &r.Sender, &r.Subject, &r.Auth, &r.Verdict, &r.Detail, &r.Attempts, &r.NextAt, &r.Reply)
-		return r, err
+	found, err := list(ctx, s.DB.Reader, func(row store.Row, r *Record) error {
+		return row.Scan(&r.ID, &r.ReceivedAt, &r.Source, &r.Sender, &r.Subject, &r.Auth, &r.Verdict, &r.Detail, &r.Attempts, &r.NextAt, &r.Reply)
 	}, `SELECT id, received_at, source, sender, subject, auth, verdict, detail, attempts, next_at, reply FROM mail_messages
 		WHERE id < $1 ORDER BY id DESC LIMIT $2`, before, limit)
 	for i := range found {
@@ -55,8 +54,7 @@ func (s *Store) Records(ctx context.Context, before uuid.UUID, limit int) ([]Rec
 
 // changes returns the changes that a message caused, by time.
 func (s *Store) changes(ctx context.Context, message uuid.UUID) ([]Change, error) {
-	return list(ctx, s.DB.Reader, func(row store.Row) (c Change, err error) {
-		err = row.Scan(&c.JobID, &c.Kind, &c.Summary, &c.Start, &c.Zone)
-		return c, err
+	return list(ctx, s.DB.Reader, func(row store.Row, c *Change) error {
+		return row.Scan(&c.JobID, &c.Kind, &c.Summary, &c.Start, &c.Zone)
 	}, `SELECT job, kind, summary, starts_at, zone FROM mail_changes WHERE message = $1 ORDER BY starts_at, kind LIMIT 200`, message)
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/google/uuid"
-
 	"standin/internal/calendar/calendarsync"
 	"standin/internal/store"
 )
@@ -32,22 +30,23 @@ func (s *Store) exec(ctx context.Context, query string, args ...any) error {
 
 // exec runs a statement.
 func exec(ctx context.Context, tx *store.Tx, query string, args ...any) error {
-	_, err := tx.Exec(ctx, "change mail", query, args...)
+	_, err := tx.Affected(ctx, "change mail", query, args...)
 	return err
 }
 
 // list returns all rows of a query.
-func list[T any](ctx context.Context, db *store.Reader, scan func(row store.Row) (T, error), query string, args ...any) ([]T, error) {
-	return store.Rows(ctx, db, "read mail", scan, query, args...)
+func list[T any](ctx context.Context, db *store.Reader, scan func(store.Row, *T) error, query string, args ...any) ([]T, error) {
+	return store.List(ctx, db, "read mail", scan, query, args...)
 }
 
 // get scans the first row of a query. It reports false without one.
 func get(ctx context.Context, db *store.Reader, columns []any, query string, args ...any) (ok bool, err error) {
-	_, err = list(ctx, db, func(row store.Row) (_ struct{}, err error) {
-		if !ok {
-			ok, err = true, row.Scan(columns...)
+	_, err = list(ctx, db, func(row store.Row, _ *struct{}) error {
+		if ok {
+			return nil
 		}
-		return struct{}{}, err
+		ok = true
+		return row.Scan(columns...)
 	}, query, args...)
 	return ok, err
 }
@@ -80,6 +79,3 @@ func (s *Store) saveToken(ctx context.Context, mailbox, token string) error {
 	return s.exec(ctx, `INSERT INTO mailboxes (name, uid_validity, uid, first_seen_at, refresh_token) VALUES ($1, 0, 0, 0, $2)
 		ON CONFLICT (name) DO UPDATE SET refresh_token = $2`, mailbox, s.Sealer.Seal(mailbox, token))
 }
-
-// newID returns the ID of a message or meeting: later ones are greater.
-func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }

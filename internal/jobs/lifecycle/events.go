@@ -100,7 +100,7 @@ func (i *EventScheduler) OverrideEvent(ctx context.Context, caller account.Calle
 		if err != nil {
 			return nil, err
 		}
-		if _, err := tx.OverrideEvent(ctx, calendarID, eventID, override); err != nil {
+		if err := tx.OverrideEvent(ctx, calendarID, eventID, override); err != nil {
 			return nil, err
 		}
 		m := &meeting{Meeting: calendarsync.Meeting{ConsumerID: caller.ConsumerID, UID: before.UID, Original: before.Original}}

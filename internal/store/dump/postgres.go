@@ -38,24 +38,24 @@ func connectBulk(ctx context.Context, address string) (*pgx.Conn, error) {
 
 // dumpPostgres copies the tables in one transaction with a stable snapshot,
 // which delays no other transaction.
-func dumpPostgres(ctx context.Context, address, dir string) (Dump, error) {
+func dumpPostgres(ctx context.Context, address, dir string) (dump Dump, err error) {
 	connection, err := connectBulk(ctx, address)
 	if err != nil {
-		return Dump{}, err
+		return dump, err
 	}
 	defer func() { _ = connection.Close(context.WithoutCancel(ctx)) }() // which also ends the transaction; only read
 	tx, err := connection.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
 	if err != nil {
-		return Dump{}, fmt.Errorf("begin a transaction: %w", err)
+		return dump, fmt.Errorf("begin a transaction: %w", err)
 	}
-	dump := Dump{Engine: Postgres}
+	dump.Engine = Postgres
 	if dump.SchemaVersion, err = scanVersion(tx.QueryRow(ctx, migrations.VersionQuery)); err != nil {
-		return Dump{}, err
+		return dump, err
 	}
 	for _, name := range tables {
 		table, err := dumpTable(ctx, tx, dir, name)
 		if err != nil {
-			return Dump{}, fmt.Errorf("copy the table %s: %w", name, err)
+			return dump, fmt.Errorf("copy the table %s: %w", name, err)
 		}
 		dump.Tables = append(dump.Tables, table)
 	}
@@ -63,20 +63,20 @@ func dumpPostgres(ctx context.Context, address, dir string) (Dump, error) {
 }
 
 // dumpTable writes the file of a table.
-func dumpTable(ctx context.Context, tx pgx.Tx, dir, name string) (Table, error) {
+func dumpTable(ctx context.Context, tx pgx.Tx, dir, name string) (table Table, err error) {
 	rows, _ := tx.Query(ctx, `SELECT column_name::text FROM information_schema.columns
 		WHERE table_schema = current_schema() AND table_name = $1 ORDER BY ordinal_position`, name) // CollectRows returns its error
 	columns, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
-		return Table{}, err
+		return table, err
 	}
 	file, err := os.OpenFile(tableFile(dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
-		return Table{}, err
+		return table, err
 	}
 	compressed, err := gzip.NewWriterLevel(file, gzip.BestSpeed)
 	if err != nil {
-		return Table{}, errors.Join(err, file.Close())
+		return table, errors.Join(err, file.Close())
 	}
 	tag, err := tx.Conn().PgConn().CopyTo(ctx, compressed, "COPY "+copyTarget(name, columns)+" TO STDOUT")
 	if err == nil {

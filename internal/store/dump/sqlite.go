@@ -20,21 +20,21 @@ const sqliteDump = "standin.db"
 
 // dumpSQLite copies a database with VACUUM INTO, which reads one snapshot and
 // delays no writer.
-func dumpSQLite(ctx context.Context, path, dir string) (Dump, error) {
+func dumpSQLite(ctx context.Context, path, dir string) (dump Dump, err error) {
 	if _, err := os.Stat(path); err != nil {
-		return Dump{}, err
+		return dump, err
 	}
 	db, err := sqlite.OpenExisting(path)
 	if err != nil {
-		return Dump{}, err
+		return dump, err
 	}
 	target := filepath.Join(dir, sqliteDump)
 	_, err = db.ExecContext(ctx, `VACUUM INTO $1`, target)
 	if err := errors.Join(err, db.Close()); err != nil {
-		return Dump{}, sqlite.Explain(path, fmt.Errorf("copy the SQLite database: %w", err))
+		return dump, sqlite.Explain(path, fmt.Errorf("copy the SQLite database: %w", err))
 	}
 	if err := errors.Join(os.Chmod(target, 0o600), fsutil.Sync(target)); err != nil {
-		return Dump{}, err
+		return dump, err
 	}
 	return describeSQLite(ctx, target)
 }
@@ -44,16 +44,16 @@ func describeSQLite(ctx context.Context, path string) (dump Dump, err error) {
 	dump.Engine = SQLite
 	db, err := sqlite.OpenExisting(path)
 	if err != nil {
-		return Dump{}, err
+		return dump, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	if dump.SchemaVersion, err = scanVersion(db.QueryRowContext(ctx, migrations.VersionQuery)); err != nil {
-		return Dump{}, err
+		return dump, err
 	}
 	for _, name := range tables {
 		table := Table{Name: name}
 		if err := db.QueryRowContext(ctx, `SELECT COUNT(*) FROM `+name).Scan(&table.Rows); err != nil {
-			return Dump{}, fmt.Errorf("count the rows of %s: %w", name, err)
+			return dump, fmt.Errorf("count the rows of %s: %w", name, err)
 		}
 		dump.Tables = append(dump.Tables, table)
 	}
