@@ -333,7 +333,7 @@ func (t *task) recordLaunch(ctx context.Context) error {
 			current, readErr := t.d.Store.Job(ctx, t.job.ID)
 			switch {
 			case job.IsNotFound(readErr), readErr == nil && current.Attempt != t.job.Attempt:
-				return errors.Join(err, t.d.Launcher.Stop(ctx, t.job.ID, t.job.Attempt))
+				return errors.Join(err, t.stopBot(ctx))
 			case readErr == nil && current.Node == t.d.Node.ID && !current.LaunchedAt.IsZero():
 				return nil // it was recorded, and the answer to the commit was lost
 			}
@@ -441,6 +441,11 @@ func (t *task) takeBackSlot() {
 		t.unreserve()
 		t.d.Wake() // for the jobs that wait for capacity
 	}
+}
+
+// stopBot stops the bot of the current attempt.
+func (t *task) stopBot(ctx context.Context) error {
+	return t.d.Launcher.Stop(ctx, t.job.ID, t.job.Attempt)
 }
 
 // botState returns the state of the current attempt's bot. This node's launcher

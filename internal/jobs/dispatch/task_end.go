@@ -20,7 +20,7 @@ func (t *task) salvage(ctx context.Context, detail string) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if err := t.d.Launcher.Stop(ctx, t.job.ID, t.job.Attempt); err != nil {
+	if err := t.stopBot(ctx); err != nil {
 		return err
 	}
 	t.d.releaseSlot(t.job.ID)
@@ -75,7 +75,7 @@ func (t *task) salvage(ctx context.Context, detail string) error {
 
 // giveUp stops the bot and fails the job.
 func (t *task) giveUp(ctx context.Context, code job.FailureCode, detail string) error {
-	if err := t.d.Launcher.Stop(ctx, t.job.ID, t.job.Attempt); err != nil {
+	if err := t.stopBot(ctx); err != nil {
 		if t.job.Status == job.Cancelled || ctx.Err() != nil {
 			return err
 		}
@@ -102,7 +102,7 @@ func (t *task) giveUp(ctx context.Context, code job.FailureCode, detail string) 
 // left on this machine, are deleted once the manifest is stored or the recording was deleted, or when nothing usable is among them.
 func (t *task) cleanUp(ctx context.Context) error {
 	if t.job.Attempts > 0 {
-		if err := t.d.Launcher.Stop(ctx, t.job.ID, t.job.Attempt); err != nil {
+		if err := t.stopBot(ctx); err != nil {
 			return err
 		}
 	}

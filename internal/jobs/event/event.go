@@ -17,8 +17,14 @@ import (
 // BotChanged, TextsStored or RecordingTaskDue.
 type Event interface{ isEvent() }
 
+// marker makes the types that embed it events.
+type marker struct{}
+
+func (marker) isEvent() {}
+
 // JobDue reports that a job may have become due.
 type JobDue struct {
+	marker
 	At      time.Time // zero when unknown
 	Waiting bool      // the job has no bot, which may be launched before At
 	Remote  bool      // on another node
@@ -26,28 +32,33 @@ type JobDue struct {
 
 // DeliveryDue reports that a webhook delivery was created or is to be retried.
 type DeliveryDue struct {
+	marker
 	Remote bool // on another node
 }
 
 // CommandQueued reports that a job's bot has a new command.
 type CommandQueued struct {
+	marker
 	JobID  uuid.UUID
 	Remote bool // on another node
 }
 
 // CommandSettled reports that a command of a job was executed, or failed.
 type CommandSettled struct {
+	marker
 	JobID uuid.UUID
 }
 
 // StreamChanged reports that a stream of a job was connected or lost.
 type StreamChanged struct {
+	marker
 	JobID uuid.UUID
 }
 
 // StateApplied reports that a change of a job was committed in which the state
 // machine applied a trigger.
 type StateApplied struct {
+	marker
 	Job     job.Record // after the change
 	Trigger job.Trigger
 	Result  job.Result
@@ -57,6 +68,7 @@ type StateApplied struct {
 
 // BotChanged reports that a bot of this node has started or ended.
 type BotChanged struct {
+	marker
 	JobID   uuid.UUID
 	Attempt int
 }
@@ -64,23 +76,12 @@ type BotChanged struct {
 // TextsStored reports that texts of a job were committed by this node. Texts that
 // other nodes stored are found by polling.
 type TextsStored struct {
+	marker
 	JobID uuid.UUID
-	Texts []job.MeetingText // in the order of their sequences
 }
 
 // RecordingTaskDue reports that a consumer has requested another transcription, or a picture.
-type RecordingTaskDue struct{}
-
-func (JobDue) isEvent()         {}
-func (DeliveryDue) isEvent()    {}
-func (CommandQueued) isEvent()  {}
-func (CommandSettled) isEvent() {}
-func (StreamChanged) isEvent()  {}
-func (StateApplied) isEvent()   {}
-func (BotChanged) isEvent()     {}
-func (TextsStored) isEvent()    {}
-
-func (RecordingTaskDue) isEvent() {}
+type RecordingTaskDue struct{ marker }
 
 // Publisher passes events to its subscribers. The zero Publisher is ready to
 // use, and a nil one drops all events. Its methods may be called from any

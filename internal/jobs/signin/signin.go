@@ -133,9 +133,8 @@ func (a Account) LentTo(jobID uuid.UUID) (Use, bool) {
 
 // LastUses returns the last uses of the account by jobs of a team, the newest first.
 func (a Account) LastUses(consumer uuid.UUID) []Use {
-	const most = 10
 	own := slices.DeleteFunc(slices.Clone(a.Uses), func(u Use) bool { return u.ConsumerID != consumer })
-	return own[:min(len(own), most)]
+	return own[:min(len(own), 10)]
 }
 
 // isNamed reports whether a job's option names the account, or its group.

@@ -14,12 +14,10 @@ import (
 	"standin/internal/jobs/job"
 )
 
-// EventType is a kind of event that an endpoint can take.
+// EventType is a kind of event that an endpoint can take, with an example.
 type EventType struct {
-	Name string
 	When string // when it is emitted, as a sentence
-
-	example Event
+	Event
 }
 
 // EventTypes returns all kinds of events.
@@ -43,53 +41,53 @@ var EventTypes = sync.OnceValue(func() []EventType {
 	cancelled, problem := meeting, "the calendar server responded with status 404"
 	cancelled.Record, cancelled.Reason, cancelled.JobID = false, "the meeting was cancelled", nil
 	return []EventType{
-		{JobStatusChanged, "The status of a job has changed.", StatusChanged(j, job.Joining, j.Status)},
-		{JobFinalized, "A job is completed and its manifest is written.", Finalized(completed)},
-		{JobFailed, "A job has failed.", Failed(failed)},
+		{"The status of a job has changed.", StatusChanged(j, job.Joining, j.Status)},
+		{"A job is completed and its manifest is written.", Finalized(completed)},
+		{"A job has failed.", Failed(failed)},
 		{
-			JobTranscriptReady, "A transcript is attached to a recording.",
+			"A transcript is attached to a recording.",
 			TranscriptReady(completed, job.TranscriptResult{Revision: 2, Segments: 214}),
 		},
 		{
-			JobVideoReady, "The picture of the videos of participants is attached to a recording.",
+			"The picture of the videos of participants is attached to a recording.",
 			VideoReady(completed, job.VideoResult{Revision: 2, DurationMs: 1_862_400, Bytes: 281_900_000}),
 		},
 		{
-			BotPermissionResponse, "The host has answered a request to record, or has not answered in time.",
+			"The host has answered a request to record, or has not answered in time.",
 			PermissionResponse(j, true, ""),
 		},
-		{BotCompetingDetected, "Another notetaker is in the meeting.", CompetingBot(j, "Example Notetaker", false)},
+		{"Another notetaker is in the meeting.", CompetingBot(j, "Example Notetaker", false)},
 		{
-			BotCommandOutcome, "A command to a bot was executed or has failed.",
+			"A command to a bot was executed or has failed.",
 			CommandOutcome(j, exampleID(7).String(), ingest.SendChatMessage, ""),
 		},
 		{
-			BotStreamChanged, "A stream of live sound was connected or lost, or is not connected again.",
+			"A stream of live sound was connected or lost, or is not connected again.",
 			StreamChanged(j, job.StreamChange{Stream: 0, Host: "sound.example.com", State: "connected"}),
 		},
 		{
-			BotOutput, "What a bot plays has started, finished or failed.",
+			"What a bot plays has started, finished or failed.",
 			Output(j, "finished", ingest.EventData{CommandID: exampleID(8).String(), Command: string(ingest.Speak)}),
 		},
-		{ParticipantJoined, "Somebody has joined the meeting.", Joined(j, participant)},
-		{ParticipantLeft, "Somebody has left the meeting.", Left(j, participant)},
-		{ParticipantSpeaking, "Somebody has started or stopped speaking.", Speaking(j, participant, true)},
-		{ChatMessage, "A chat message was written or edited.", Chat(j, job.MeetingText{
+		{"Somebody has joined the meeting.", Joined(j, participant)},
+		{"Somebody has left the meeting.", Left(j, participant)},
+		{"Somebody has started or stopped speaking.", Speaking(j, participant, true)},
+		{"A chat message was written or edited.", Chat(j, job.MeetingText{
 			ID: "17", ParticipantID: "p1", Author: "Ada Lovelace", Text: "Slides: https://example.com/slides", StartedAt: exampleTime,
 		})},
 		{
-			TranscriptData, "Somebody has said something, of a meeting that is transcribed while it runs.", Transcript(j, job.MeetingText{
+			"Somebody has said something, of a meeting that is transcribed while it runs.", Transcript(j, job.MeetingText{
 				ID: "p1-000004", ParticipantID: "p1", Author: "Ada Lovelace", Text: "Good morning", Language: "en", StartedAt: exampleTime,
 				Speech: &job.Speech{StartMs: 62_120, EndMs: 62_900, Words: []job.SpokenWord{
 					{Text: "Good", StartMs: 62_120, EndMs: 62_400}, {Text: "morning", StartMs: 62_440, EndMs: 62_900},
 				}},
 			}),
 		},
-		{CalendarEventScheduled, "A meeting of a connected calendar gets a bot.", CalendarChanged(CalendarEventScheduled, meeting)},
-		{CalendarEventUpdated, "A meeting that gets a bot has changed in its calendar.", CalendarChanged(CalendarEventUpdated, meeting)},
-		{CalendarEventCancelled, "A meeting no longer gets a bot.", CalendarChanged(CalendarEventCancelled, cancelled)},
+		{"A meeting of a connected calendar gets a bot.", CalendarChanged(CalendarEventScheduled, meeting)},
+		{"A meeting that gets a bot has changed in its calendar.", CalendarChanged(CalendarEventUpdated, meeting)},
+		{"A meeting no longer gets a bot.", CalendarChanged(CalendarEventCancelled, cancelled)},
 		{
-			CalendarStateChanged, "A calendar can be read again, or cannot be read.",
+			"A calendar can be read again, or cannot be read.",
 			CalendarStateOf(CalendarState{CalendarID: exampleID(2), Name: "Ada", State: "failing", Previous: "active", Error: &problem}),
 		},
 	}
@@ -144,7 +142,7 @@ func matches(pattern, event string) bool {
 func Example(name string) (Event, error) {
 	for _, e := range EventTypes() {
 		if e.Name == name {
-			return e.example, nil
+			return e.Event, nil
 		}
 	}
 	return Event{}, job.NewInvalidInput(fmt.Sprintf("there is no event %.100q", name), "event")

@@ -204,16 +204,9 @@ func (s *endpoints) start(host *share) {
 	})
 }
 
-// completion is what follows from the end of a try.
-type completion struct {
-	updateEndpoint bool      // the success is to be stored with the endpoint
-	resume         bool      // deferred deliveries of the endpoint are due
-	probeAt        time.Time // when the next try of a dead endpoint may start
-}
-
-// finish ends the claim of a delivery, with the outcome of its try. Those that wait for an
-// endpoint that no longer responds fast are dropped.
-func (s *endpoints) finish(c *claimed, o outcome) (end completion) {
+// finish ends the claim of a delivery, with the outcome of its try, and returns what follows for the endpoint. The
+// deliveries that wait for an endpoint that no longer responds fast are dropped.
+func (s *endpoints) finish(c *claimed, o outcome) (end Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e, now := c.endpoint, s.now()
@@ -223,13 +216,13 @@ func (s *endpoints) finish(c *claimed, o outcome) (end completion) {
 		e.host.running[c.suspect]--
 		e.running[c.suspect]--
 	}
-	if end.updateEndpoint = o.acknowledged && (e.failures > 0 || now.Sub(e.storedAt) >= storeInterval); end.updateEndpoint {
+	if end.UpdateEndpoint = o.acknowledged && (e.failures > 0 || now.Sub(e.storedAt) >= storeInterval); end.UpdateEndpoint {
 		e.storedAt = now
 	}
 	suspect := e.suspect()
-	end.resume = e.update(o, s.schedule, now)
+	end.Resume = e.update(o, s.schedule, now)
 	if e.dead() {
-		end.probeAt = e.probeAt
+		end.ProbeAt = e.probeAt
 	}
 	if !suspect && e.suspect() {
 		e.host.waiting = slices.DeleteFunc(e.host.waiting, func(w *claimed) bool {

@@ -54,7 +54,7 @@ var (
 )
 
 // try runs one try of an endpoint.
-func (s *endpointsTest) try(consumer uuid.UUID, url string, o outcome) completion {
+func (s *endpointsTest) try(consumer uuid.UUID, url string, o outcome) Result {
 	s.Helper()
 	started, _ := s.offer(1, consumer, url)
 	if len(started) != 1 {
@@ -132,10 +132,10 @@ func TestDeliveriesOfHangingEndpointAreDeferred(t *testing.T) {
 			t.Errorf("delivery %d is deferred by %v (admitted: %v), want %v", n, wait, admitted != nil, want)
 		}
 	}
-	if end := s.finish(started[0], acknowledged); !end.resume {
+	if end := s.finish(started[0], acknowledged); !end.Resume {
 		t.Error("the response does not resume deferred deliveries")
 	}
-	if end := s.try(consumer, url, acknowledged); end.resume {
+	if end := s.try(consumer, url, acknowledged); end.Resume {
 		t.Error("deferred deliveries are resumed twice")
 	}
 }
@@ -176,7 +176,7 @@ func TestDeadEndpointIsProbed(t *testing.T) {
 		s.finish(started[0], refused)
 	}
 	s.at = s.at.Add(40 * time.Second)
-	if end := s.try(consumer, url, acknowledged); !end.updateEndpoint {
+	if end := s.try(consumer, url, acknowledged); !end.UpdateEndpoint {
 		t.Error("the first success is not stored with the endpoint")
 	}
 	if started, _ := s.offer(64, consumer, url); len(started) != 16 {

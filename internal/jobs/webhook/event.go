@@ -50,7 +50,6 @@ type Event struct {
 
 // newEvent adds the fields that the events of a job have.
 func newEvent(name string, j job.Job, fields map[string]any) Event {
-	fields["event"] = name
 	fields["jobId"] = j.ID
 	fields["job"] = job.NewView(j)
 	return Event{Name: name, fields: fields}
@@ -163,7 +162,6 @@ const maxLiveMetadata = 4 << 10
 // newLiveEvent adds the fields that events from within a meeting have. There are many of
 // these in a meeting, so that they do not repeat the job.
 func newLiveEvent(name string, j job.Job, fields map[string]any) Event {
-	fields["event"] = name
 	fields["jobId"] = j.ID
 	fields["externalId"] = j.ExternalID
 	if len(j.Metadata) <= maxLiveMetadata {
@@ -225,7 +223,7 @@ type CalendarMeeting struct {
 // CalendarChanged reports what became of a meeting of a calendar. The name is
 // CalendarEventScheduled, CalendarEventUpdated or CalendarEventCancelled.
 func CalendarChanged(name string, meeting CalendarMeeting) Event {
-	return Event{Name: name, fields: map[string]any{"event": name, "meeting": meeting}}
+	return Event{Name: name, fields: map[string]any{"meeting": meeting}}
 }
 
 // CalendarState is the state of a connected calendar, as of an event.
@@ -239,7 +237,7 @@ type CalendarState struct {
 
 // CalendarStateOf reports that the state of a calendar changed.
 func CalendarStateOf(calendar CalendarState) Event {
-	return Event{Name: CalendarStateChanged, fields: map[string]any{"event": CalendarStateChanged, "calendar": calendar}}
+	return Event{Name: CalendarStateChanged, fields: map[string]any{"calendar": calendar}}
 }
 
 // Data returns the event's data object. sequence is the number of the event
@@ -247,7 +245,7 @@ func CalendarStateOf(calendar CalendarState) Event {
 // not nil only if the job's metadata is not JSON.
 func (e Event) Data(sequence int64) (json.RawMessage, error) {
 	fields := maps.Clone(e.fields)
-	fields["sequence"] = sequence
+	fields["event"], fields["sequence"] = e.Name, sequence
 	return text.EncodeJSON(fields)
 }
 
@@ -280,7 +278,7 @@ const (
 // NewDeliveryID returns a new delivery ID. IDs grow with time, so that inserts
 // go to the end of an index.
 func NewDeliveryID() string {
-	id := uuid.Must(uuid.NewV7()) // fails only if the system has no random numbers
+	id := job.NewID()
 	return "dlv_" + hex.EncodeToString(id[:])
 }
 

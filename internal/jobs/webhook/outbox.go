@@ -114,8 +114,7 @@ const DeadAfterFailures = 5
 // EndpointKey identifies the endpoint of a consumer at a URL for jobs of a mode. It is short
 // printable ASCII, for indexes and cursors; the URL of a job may not be.
 func EndpointKey(consumer uuid.UUID, mode job.Mode, address string) string {
-	const longest = 512
-	if len(address) > longest || strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r > '~' }) {
+	if len(address) > 512 || strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		address = fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(address)))
 	}
 	return consumer.String() + " " + string(mode) + " " + address

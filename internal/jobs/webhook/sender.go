@@ -224,7 +224,6 @@ func (s *Sender) send(ctx context.Context, c *claimed) {
 		o.health = slow
 	}
 	end := s.endpoints.finish(c, o)
-	s.record(ctx, Result{
-		Delivery: c.Delivery, Try: try, Verdict: verdict, UpdateEndpoint: end.updateEndpoint, Resume: end.resume, ProbeAt: end.probeAt,
-	})
+	end.Delivery, end.Try, end.Verdict = c.Delivery, try, verdict
+	s.record(ctx, end)
 }
