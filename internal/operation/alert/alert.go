@@ -223,9 +223,12 @@ func (w *Watcher) Test(ctx context.Context) map[string]error {
 	return results
 }
 
+// sender sends an alert, or that all is well again.
+type sender func(ctx context.Context, rule Rule, state, detail string) error
+
 // channels returns what sends alerts.
-func (w *Watcher) channels() map[string]func(ctx context.Context, rule Rule, state, detail string) error {
-	channels := make(map[string]func(ctx context.Context, rule Rule, state, detail string) error)
+func (w *Watcher) channels() map[string]sender {
+	channels := make(map[string]sender)
 	if w.Webhook != "" {
 		channels["webhook"] = w.post
 	}

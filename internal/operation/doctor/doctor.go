@@ -83,19 +83,16 @@ func (r Report) Failed() bool {
 
 // Summary says how many checks failed, and how many found a limitation.
 func (r Report) Summary() string {
-	count := func(state State, one, more string) string {
+	count := func(state State, noun string) string {
 		n := 0
 		for _, check := range r.Checks {
 			if check.State == state {
 				n++
 			}
 		}
-		if n == 1 {
-			return "1 " + one
-		}
-		return fmt.Sprintf("%d %s", n, more)
+		return text.Count(n, noun)
 	}
-	return count(Fail, "check", "checks") + " failed, " + count(Warn, "warning", "warnings")
+	return count(Fail, "check") + " failed, " + count(Warn, "warning")
 }
 
 // Settings are the settings of the service that are checked.

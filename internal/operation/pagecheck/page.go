@@ -168,12 +168,11 @@ func open(ctx context.Context, running *browser.Browser, address string) (*brows
 
 // watch inspects the page until a screen is recognized and the elements no longer
 // change, or until the time is up.
-func watch(ctx context.Context, page *browser.Page, profile *meeting.Profile, wait time.Duration) (meeting.Inspection, error) {
+func watch(ctx context.Context, page *browser.Page, profile *meeting.Profile, wait time.Duration) (last meeting.Inspection, err error) {
 	deadline := time.NewTimer(wait)
 	defer deadline.Stop()
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
-	var last meeting.Inspection
 	inspected := false
 	for {
 		inspectCtx, cancel := context.WithTimeout(ctx, readTimeout)
@@ -183,7 +182,7 @@ func watch(ctx context.Context, page *browser.Page, profile *meeting.Profile, wa
 		case errors.As(err, new(*browser.InterruptedError)):
 			inspected = false // the page navigated
 		case err != nil:
-			return meeting.Inspection{}, err
+			return last, err
 		case inspected && now.Screen != meeting.Unknown && slices.Equal(now.Elements, last.Elements):
 			return now, nil
 		default:
@@ -193,11 +192,11 @@ func watch(ctx context.Context, page *browser.Page, profile *meeting.Profile, wa
 		case <-ticker.C:
 		case <-deadline.C:
 			if !inspected {
-				return meeting.Inspection{}, fmt.Errorf("the page could not be read within %v: %w", wait, err)
+				return last, fmt.Errorf("the page could not be read within %v: %w", wait, err)
 			}
 			return last, nil
 		case <-ctx.Done():
-			return meeting.Inspection{}, ctx.Err()
+			return last, ctx.Err()
 		}
 	}
 }
