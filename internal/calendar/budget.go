@@ -23,7 +23,7 @@ type limits struct{ bytes, components, events int }
 
 // ErrTooExpensive is the *ICSError for calendars that need more steps than a Budget
 // has.
-var ErrTooExpensive = &ICSError{Reason: "reading it takes too much work"}
+var ErrTooExpensive = &ICSError{"reading it takes too much work"}
 
 // ErrDeadline is the error for calendars that are not read until the deadline of a
 // Budget. They may be on a machine that is less busy.

@@ -69,7 +69,7 @@ func ParseICS(text []byte, budget *Budget, allowedHosts ...string) (found Calend
 		}
 		calendars++
 		if found.Method == "" {
-			found.Method = strings.ToUpper(strings.TrimSpace(c.text("METHOD")))
+			found.Method = strings.ToUpper(c.trimmed("METHOD"))
 		}
 		zones, err := newZones(c, budget)
 		if err != nil {
@@ -78,7 +78,7 @@ func ParseICS(text []byte, budget *Budget, allowedHosts ...string) (found Calend
 		starts := make(map[string]*property) // DTSTART of whole events, by UID
 		for _, child := range c.children {
 			if child.name == "VEVENT" && child.first("RECURRENCE-ID") == nil {
-				starts[strings.TrimSpace(child.text("UID"))] = child.first("DTSTART")
+				starts[child.trimmed("UID")] = child.first("DTSTART")
 			}
 		}
 		for _, child := range c.children {
@@ -105,10 +105,10 @@ func ParseICS(text []byte, budget *Budget, allowedHosts ...string) (found Calend
 		}
 	}
 	if calendars == 0 {
-		return found, &ICSError{Reason: "no VCALENDAR"}
+		return found, &ICSError{"no VCALENDAR"}
 	}
 	if limit := budget.limits().events; len(found.Events) > limit {
-		return found, &ICSError{Reason: "more than " + strconv.Itoa(limit) + " events"}
+		return found, &ICSError{"more than " + strconv.Itoa(limit) + " events"}
 	}
 	return found, nil
 }
@@ -132,25 +132,17 @@ func IsPrivate(class string) bool {
 // readEvent reads a VEVENT as far as possible. starts are the DTSTART properties of
 // whole events by UID.
 func readEvent(c *component, zones *zones, starts map[string]*property, budget *Budget, allowedHosts []string) (event Event, err error) {
-	event = Event{UID: strings.TrimSpace(c.text("UID")), Summary: strings.TrimSpace(c.text("SUMMARY")), Description: c.text("DESCRIPTION")}
+	event = Event{UID: c.trimmed("UID"), Summary: c.trimmed("SUMMARY"), Description: c.text("DESCRIPTION")}
 	event.Private = IsPrivate(c.text("CLASS"))
 	if p := c.first("ORGANIZER"); p != nil {
 		event.Organizer = mailAddress(p)
 	}
 	for i := range c.properties {
 		if p := &c.properties[i]; p.name == "ATTENDEE" {
-			if address := mailAddress(p); address != "" {
-				event.Attendees = append(event.Attendees, address)
-				if response := p.parameters["PARTSTAT"]; response != "" {
-					if event.Responses == nil {
-						event.Responses = make(map[string]string)
-					}
-					event.Responses[strings.ToLower(address)] = response
-				}
-			}
+			event.AddAttendee(mailAddress(p), p.parameters["PARTSTAT"])
 		}
 	}
-	if n, ok := number(strings.TrimSpace(c.text("SEQUENCE")), 0, 1<<31-1); ok {
+	if n, ok := number(c.trimmed("SEQUENCE"), 0, 1<<31-1); ok {
 		event.Sequence = n
 	}
 	zones.written = time.Time{}
@@ -180,13 +172,13 @@ func readEvent(c *component, zones *zones, starts map[string]*property, budget *
 		event.ThisAndFuture = strings.EqualFold(p.parameters["RANGE"], "THISANDFUTURE")
 	}
 	if start == nil {
-		return event, &ICSError{Reason: "DTSTART is missing"}
+		return event, &ICSError{"DTSTART is missing"}
 	}
 	if event.Start, event.AllDay, event.Floating, err = zones.moment(start); err != nil {
 		return event, err
 	}
 	if event.Start.IsZero() { // the start of year 1
-		return event, &ICSError{Reason: "DTSTART is not the time of a meeting"}
+		return event, &ICSError{"DTSTART is not the time of a meeting"}
 	}
 	event.Zone = zones.shown(start, event.Start)
 	event.End = event.Start // if neither DTEND nor DURATION is readable
@@ -194,7 +186,7 @@ func readEvent(c *component, zones *zones, starts map[string]*property, budget *
 		if at, _, _, err := zones.moment(p); err == nil {
 			event.End = at
 		}
-	} else if parts := duration.FindStringSubmatch(strings.TrimSpace(c.text("DURATION"))); parts != nil {
+	} else if parts := duration.FindStringSubmatch(c.trimmed("DURATION")); parts != nil {
 		for i, unit := range []time.Duration{7 * 24 * time.Hour, 24 * time.Hour, time.Hour, time.Minute, time.Second} {
 			n, _ := number(parts[1+i], 0, 1<<31-1) // a missing part is 0
 			event.End = event.End.Add(time.Duration(n) * unit)
@@ -204,7 +196,7 @@ func readEvent(c *component, zones *zones, starts map[string]*property, budget *
 		event.End = event.Start
 	}
 	// Exchange writes an all-day event from midnight to midnight.
-	event.AllDay = event.AllDay || strings.EqualFold(strings.TrimSpace(c.text("X-MICROSOFT-CDO-ALLDAYEVENT")), "TRUE")
+	event.AllDay = event.AllDay || strings.EqualFold(c.trimmed("X-MICROSOFT-CDO-ALLDAYEVENT"), "TRUE")
 	if !event.AllDay {
 		event.Series, err = readSeries(c, zones, start, budget)
 	}
@@ -213,6 +205,20 @@ func readEvent(c *component, zones *zones, starts map[string]*property, budget *
 
 // duration is the form of a DURATION (RFC 5545, section 3.3.6).
 var duration = regexp.MustCompile(`^\+?P(?:(\d{1,3})W)?(?:(\d{1,3})D)?(?:T(?:(\d{1,4})H)?(?:(\d{1,6})M)?(?:(\d{1,8})S)?)?$`)
+
+// AddAttendee adds an attendee, whose PARTSTAT may be empty. Without an address it does nothing.
+func (e *Event) AddAttendee(address, response string) {
+	if address == "" {
+		return
+	}
+	e.Attendees = append(e.Attendees, address)
+	if response != "" {
+		if e.Responses == nil {
+			e.Responses = make(map[string]string)
+		}
+		e.Responses[strings.ToLower(address)] = response
+	}
+}
 
 // ID identifies the event, or one occurrence of a series, among the events of
 // its organizer. An occurrence keeps its ID when it is moved.

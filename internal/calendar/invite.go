@@ -66,7 +66,7 @@ func (i Invite) Normal() (Invite, error) {
 	if strings.TrimSpace(i.Subject) == "" {
 		i.Subject = NoSubject
 	}
-	i.JoinAt = i.JoinAt.UTC().Truncate(time.Millisecond)
+	i.JoinAt = job.AsStored(i.JoinAt)
 	switch {
 	case !validEmail(i.OrganizerEmail):
 		return i, invalid("organizerEmail", "the organizer's email address is not a mail address")

@@ -44,6 +44,9 @@ func (c *component) first(name string) *property {
 	return nil
 }
 
+// trimmed returns the text of the first property of a name, without spaces around it.
+func (c *component) trimmed(name string) string { return strings.TrimSpace(c.text(name)) }
+
 // text returns the unescaped value of the first property with the name, or "".
 func (c *component) text(name string) string {
 	if p := c.first(name); p != nil {
@@ -96,7 +99,7 @@ func Text(file []byte) []byte {
 func parseComponents(text string, budget *Budget) ([]*component, error) {
 	limits := budget.limits()
 	if len(text) > limits.bytes {
-		return nil, &ICSError{Reason: fmt.Sprintf("longer than %d bytes", limits.bytes)}
+		return nil, &ICSError{fmt.Sprintf("longer than %d bytes", limits.bytes)}
 	}
 	root := &component{}
 	open := []*component{root}
@@ -116,14 +119,14 @@ func parseComponents(text string, budget *Budget) ([]*component, error) {
 		switch p.name {
 		case "BEGIN":
 			if count++; count > limits.components || len(open) > maxNesting {
-				return nil, &ICSError{Reason: "there are too many components, or they are nested too deeply"}
+				return nil, &ICSError{"there are too many components, or they are nested too deeply"}
 			}
 			child := &component{name: strings.ToUpper(strings.TrimSpace(p.value))}
 			inner.children = append(inner.children, child)
 			open = append(open, child)
 		case "END":
 			if len(open) == 1 || inner.name != strings.ToUpper(strings.TrimSpace(p.value)) {
-				return nil, &ICSError{Reason: "END without BEGIN"}
+				return nil, &ICSError{"END without BEGIN"}
 			}
 			open = open[:len(open)-1]
 		default:
@@ -131,7 +134,7 @@ func parseComponents(text string, budget *Budget) ([]*component, error) {
 		}
 	}
 	if len(open) > 1 {
-		return nil, &ICSError{Reason: "BEGIN without END"}
+		return nil, &ICSError{"BEGIN without END"}
 	}
 	return root.children, nil
 }

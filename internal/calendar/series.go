@@ -47,7 +47,7 @@ type seriesRule struct {
 func readSeries(c *component, zones *zones, start *property, budget *Budget) (*Series, error) {
 	first, _, err := localOf(strings.TrimSpace(start.value))
 	if err != nil {
-		return nil, &ICSError{Reason: "DTSTART is not a date-time"}
+		return nil, &ICSError{"DTSTART is not a date-time"}
 	}
 	s := &Series{utc: zones.converter(start), excluded: map[time.Time]bool{}, excludedDays: map[string]bool{}}
 	if at, ok := s.utc(first); ok {
@@ -59,14 +59,14 @@ func readSeries(c *component, zones *zones, start *property, budget *Budget) (*S
 		switch p.name {
 		case "RRULE":
 			if recurs = true; len(s.rules) == maxRules {
-				return nil, &ICSError{Reason: "too many RRULEs"}
+				return nil, &ICSError{"too many RRULEs"}
 			}
 			err = s.readRule(p, first, budget)
 		case "RDATE", "EXDATE":
 			recurs = recurs || p.name == "RDATE"
 			for value := range strings.SplitSeq(p.value, ",") {
 				if count++; count > maxDates {
-					return nil, &ICSError{Reason: "too many dates"}
+					return nil, &ICSError{"too many dates"}
 				}
 				if err = budget.Spend(1); err != nil {
 					break
@@ -165,7 +165,7 @@ func parseRule(parts map[string]string, first time.Time) (*rrule.ROption, error)
 
 // readRule reads an RRULE.
 func (s *Series) readRule(p *property, first time.Time, budget *Budget) error {
-	unusable := &ICSError{Reason: "RRULE is not understood"}
+	unusable := &ICSError{"RRULE is not understood"}
 	if err := budget.Spend(expandSteps); err != nil {
 		return err
 	}

@@ -126,7 +126,9 @@ func observanceRule(text string, start time.Time, before time.Duration) *rrule.R
 		if inUTC {
 			end = end.Add(before)
 		}
-		options.Until = slices.MinFunc([]time.Time{end, options.Until}, time.Time.Compare)
+		if end.Before(options.Until) {
+			options.Until = end
+		}
 	}
 	if start.Year() < firstOnsetYear {
 		options.Dtstart = time.Date(firstOnsetYear, time.January, 1, 0, 0, 0, 0, time.UTC).Add(clock(start))

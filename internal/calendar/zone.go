@@ -29,7 +29,7 @@ func newZones(calendar *component, budget *Budget) (*zones, error) {
 		if child.name != "VTIMEZONE" {
 			continue
 		}
-		name := strings.TrimSpace(child.text("TZID"))
+		name := child.trimmed("TZID")
 		location := z.locate(name)
 		if location != nil && z.display == "" {
 			z.display = location.String()
@@ -42,7 +42,7 @@ func newZones(calendar *component, budget *Budget) (*zones, error) {
 			z.defined[name] = zone
 		}
 	}
-	if location := z.locate(strings.TrimSpace(calendar.text("X-WR-TIMEZONE"))); location != nil {
+	if location := z.locate(calendar.trimmed("X-WR-TIMEZONE")); location != nil {
 		z.unnamed, z.display = location, location.String()
 	}
 	return z, nil
@@ -104,7 +104,7 @@ func (z *zones) shown(p *property, at time.Time) string {
 // first moment. floating reports that the value has no zone.
 func (z *zones) moment(p *property) (at time.Time, date, floating bool, err error) {
 	value := strings.TrimSpace(p.value)
-	unreadable := &ICSError{Reason: p.name + " is not a date or date-time"}
+	unreadable := &ICSError{p.name + " is not a date or date-time"}
 	if len(value) == len("20060102") {
 		at, err = time.ParseInLocation("20060102", value, z.unnamed)
 		if err != nil {
@@ -118,7 +118,7 @@ func (z *zones) moment(p *property) (at time.Time, date, floating bool, err erro
 	}
 	at, ok := z.converter(p)(local)
 	if !ok {
-		return at, false, false, &ICSError{Reason: p.name + " is in an unknown time zone"}
+		return at, false, false, &ICSError{p.name + " is in an unknown time zone"}
 	}
 	return at, false, !inUTC && strings.TrimSpace(p.parameters["TZID"]) == "", nil
 }

@@ -124,6 +124,9 @@ type Error struct {
 	gone bool // the position is no longer known
 }
 
+// failed returns the Error of something that a provider does.
+func (p Provider) failed(does string) *Error { return &Error{Reason: p.Title() + " " + does} }
+
 func (e *Error) Error() string { return e.Reason }
 
 // API calls the APIs. Its methods may be called from any goroutine.
@@ -214,7 +217,7 @@ func (a *API) Exchange(ctx context.Context, p Provider, redirect, code, verifier
 		return "", tokenError(ctx, p, err)
 	}
 	if token.RefreshToken == "" {
-		return "", &Error{Reason: p.Title() + " granted no lasting access: it sent no refresh token"}
+		return "", p.failed("granted no lasting access: it sent no refresh token")
 	}
 	return token.RefreshToken, nil
 }
@@ -283,8 +286,7 @@ func tokenError(ctx context.Context, p Provider, err error) error {
 			Reason:  p.Title() + " no longer permits to read this calendar: the owner or an administrator has withdrawn the permission, or it has expired; connect the calendar again",
 		}
 	case "invalid_client", "unauthorized_client":
-		return &Error{Reason: p.Title() + " does not accept the OAuth client: its operator must check the ID and the secret (" +
-			refused.ErrorCode + ")"}
+		return p.failed("does not accept the OAuth client: its operator must check the ID and the secret (" + refused.ErrorCode + ")")
 	}
 	return statusError(p, refused.Response, refused.ErrorCode)
 }

@@ -93,7 +93,7 @@ func readPages[E any](ctx context.Context, c *Calendar, first string, each func(
 	link, provider := first, c.access.Provider
 	for range maxPages {
 		if provider == Microsoft && !strings.HasPrefix(link, c.api.settings.MicrosoftURLs.Graph+"/") {
-			return "", &Error{Reason: provider.Title() + " sent a link to another server"}
+			return "", provider.failed("sent a link to another server")
 		}
 		var read page[E]
 		if err := c.call(ctx, http.MethodGet, link, nil, &read); err != nil {
@@ -112,13 +112,19 @@ func readPages[E any](ctx context.Context, c *Calendar, first string, each func(
 
 // listEvents returns the events of a list, and the position that its last page has.
 func listEvents[E interface {
-	event(owner, zone string, hosts []string) calendar.Event
+	event(owner, zone string) (found calendar.Event, texts []string) // texts may have the link to its meeting
 }](ctx context.Context, c *Calendar, owner, link string) (events []calendar.Event, position string, err error) {
 	position, err = readPages(ctx, c, link, func(p page[E]) bool {
 		for _, e := range append(p.Items, p.Value...) {
-			if found := e.event(owner, p.TimeZone, c.api.hosts); found.UID != "" && len(events) < maxEvents {
-				events = append(events, found)
+			found, texts := e.event(owner, p.TimeZone)
+			if found.UID == "" || len(events) == maxEvents {
+				continue
 			}
+			if found.Start.IsZero() {
+				found.Problem = "it has no start"
+			}
+			found.MeetingURL, found.Platform, _ = calendar.FindMeeting(strings.Join(texts, "\n"), c.api.hosts...)
+			events = append(events, found)
 		}
 		return true
 	})
@@ -167,13 +173,11 @@ func (c *Calendar) Calendars(ctx context.Context) (found []Listed, err error) {
 	if c.access.Provider == Microsoft {
 		address, main = c.graph()+"/me/calendars?$top=250&$select=id,name,isDefaultCalendar", "isDefaultCalendar"
 	}
-	var page struct {
-		Items, Value []map[string]any // of Google, of Microsoft
-	}
-	if err := c.call(ctx, http.MethodGet, address, nil, &page); err != nil {
+	var read page[map[string]any]
+	if err := c.call(ctx, http.MethodGet, address, nil, &read); err != nil {
 		return nil, err
 	}
-	for _, one := range append(page.Items, page.Value...) {
+	for _, one := range append(read.Items, read.Value...) {
 		id, _ := one["id"].(string)
 		summary, _ := one["summary"].(string)
 		name, _ := one["name"].(string)
@@ -190,12 +194,10 @@ func (c *Calendar) Calendars(ctx context.Context) (found []Listed, err error) {
 
 // Invite adds a guest to the meeting with a UID that starts at a time, unless it is gone. Nobody is told by mail.
 func (c *Calendar) Invite(ctx context.Context, uid string, start time.Time, guest string) error {
-	var page struct {
-		Items, Value []struct { // of Google, of Microsoft
-			ID, ICalUID string
-			Attendees   []any
-		}
-	}
+	var read page[struct {
+		ID, ICalUID string
+		Attendees   []any
+	}]
 	added, list, change := any(map[string]string{"email": guest}), c.googleCalendar()+"/events?"+url.Values{
 		"singleEvents": {"true"}, "iCalUID": {uid}, "timeMin": {start.Format(time.RFC3339)}, "timeMax": {start.Add(time.Second).Format(time.RFC3339)},
 	}.Encode(), c.googleCalendar()+"/events/%s?sendUpdates=none"
@@ -205,10 +207,10 @@ func (c *Calendar) Invite(ctx context.Context, uid string, start time.Time, gues
 		added = map[string]any{"type": "optional", "emailAddress": map[string]string{"address": guest}}
 		list, change = c.graph()+c.resource()+"/calendarView?"+window.Encode(), c.graph()+"/me/events/%s"
 	}
-	if err := c.call(ctx, http.MethodGet, list, nil, &page); err != nil {
+	if err := c.call(ctx, http.MethodGet, list, nil, &read); err != nil {
 		return err
 	}
-	for _, found := range append(page.Items, page.Value...) {
+	for _, found := range append(read.Items, read.Value...) {
 		if found.ICalUID == uid {
 			guests := map[string]any{"attendees": append(found.Attendees, added)}
 			return c.call(ctx, http.MethodPatch, fmt.Sprintf(change, segment(found.ID)), guests, nil)
@@ -309,7 +311,7 @@ func (c *Calendar) call(ctx context.Context, method, address string, body, into 
 		case len(encoded) > maxBody:
 			return &Error{Reason: fmt.Sprintf("%s sent a response of more than %d MiB", p.Title(), maxBody>>20)}
 		case json.Unmarshal(encoded, into) != nil:
-			return &Error{Reason: p.Title() + " sent a response that cannot be read"}
+			return p.failed("sent a response that cannot be read")
 		}
 		return nil
 	}
@@ -351,11 +353,11 @@ func statusError(p Provider, response *http.Response, code string) error {
 			Reason: "the Google Calendar API is not enabled for the OAuth client: its operator must enable it in the Google Cloud console",
 		}
 	case status == http.StatusUnauthorized:
-		return &Error{Reason: p.Title() + " does not accept the access token: connect the calendar again"}
+		return p.failed("does not accept the access token: connect the calendar again")
 	case status == http.StatusForbidden:
-		return &Error{Reason: p.Title() + " does not permit to read this calendar: connect it again, and allow access to calendars"}
+		return p.failed("does not permit to read this calendar: connect it again, and allow access to calendars")
 	case status == http.StatusNotFound:
-		return &Error{Reason: p.Title() + " has no calendar with this ID, or the account may not read it"}
+		return p.failed("has no calendar with this ID, or the account may not read it")
 	}
 	return &Error{Reason: fmt.Sprintf("%s responded with %d", p.Title(), status), RetryAfter: pause}
 }
@@ -366,7 +368,7 @@ func connectError(ctx context.Context, p Provider, err error) error {
 		return ctx.Err()
 	}
 	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
-		return &Error{Reason: p.Title() + " did not respond in time"}
+		return p.failed("did not respond in time")
 	}
-	return &Error{Reason: p.Title() + " cannot be reached from this service"}
+	return p.failed("cannot be reached from this service")
 }

@@ -72,13 +72,12 @@ func (c *Calendar) googleEvents(query url.Values) string {
 }
 
 // event returns the event as one of a calendar file.
-func (e googleEvent) event(owner, zone string, hosts []string) calendar.Event {
-	found := calendar.Event{
+func (e googleEvent) event(owner, zone string) (found calendar.Event, texts []string) {
+	found = calendar.Event{
 		UID: e.ICalUID, Sequence: e.Sequence, Modified: e.Updated, Cancelled: calendar.IsCancelled(e.Status),
 		Summary: strings.TrimSpace(e.Summary), Description: e.Description, Organizer: e.Organizer.address(owner),
-		Responses: make(map[string]string),
-		Private:   calendar.IsPrivate(e.Visibility),
-		Start:     e.Start.DateTime.UTC(), End: e.End.DateTime.UTC(), Zone: calendar.ZoneName(cmp.Or(e.Start.TimeZone, zone)),
+		Private: calendar.IsPrivate(e.Visibility),
+		Start:   e.Start.DateTime.UTC(), End: e.End.DateTime.UTC(), Zone: calendar.ZoneName(cmp.Or(e.Start.TimeZone, zone)),
 	}
 	if e.RecurringEventID != "" {
 		found.Original = e.OriginalStartTime.at(found.Zone)
@@ -86,24 +85,17 @@ func (e googleEvent) event(owner, zone string, hosts []string) calendar.Event {
 	if e.Start.Date != "" {
 		found.AllDay, found.Start, found.End = true, e.Start.at(found.Zone), e.End.at(found.Zone)
 	}
-	if found.Start.IsZero() {
-		found.Problem = "it has no start"
-	}
 	for _, a := range e.Attendees {
-		if address := a.address(owner); address != "" && !a.Resource {
-			found.Attendees = append(found.Attendees, address)
-			found.Responses[strings.ToLower(address)] = partstats[a.ResponseStatus]
+		if !a.Resource {
+			found.AddAttendee(a.address(owner), partstats[a.ResponseStatus])
 		}
 	}
-	var texts []string
 	for _, entry := range e.ConferenceData.EntryPoints {
 		if entry.EntryPointType == "video" {
 			texts = append(texts, entry.URI)
 		}
 	}
-	texts = append(texts, e.HangoutLink, e.Location, e.Description, e.Summary)
-	found.MeetingURL, found.Platform, _ = calendar.FindMeeting(strings.Join(texts, "\n"), hosts...)
-	return found
+	return found, append(texts, e.HangoutLink, e.Location, e.Description, e.Summary)
 }
 
 // at returns a date's first moment in a zone, or a time.

@@ -81,28 +81,24 @@ func (c *Calendar) MicrosoftView(ctx context.Context, owner string, from, to tim
 
 // event returns the event as one of a calendar file. Each occurrence of a series has its
 // own UID.
-func (e microsoftEvent) event(owner, _ string, hosts []string) calendar.Event {
-	found := calendar.Event{
+func (e microsoftEvent) event(owner, _ string) (found calendar.Event, texts []string) {
+	found = calendar.Event{
 		UID: e.ICalUID, Modified: e.LastModifiedDateTime, Cancelled: e.IsCancelled,
 		Summary: strings.TrimSpace(e.Subject), Description: e.Body.Content, Organizer: e.Organizer.EmailAddress.Address,
 		Responses: make(map[string]string), Private: calendar.IsPrivate(e.Sensitivity),
 		Start: e.Start.at(), End: e.End.at(), AllDay: e.IsAllDay, Zone: calendar.ZoneName(e.OriginalStartTimeZone),
 	}
-	if found.Start.IsZero() {
-		found.Problem = "it has no start"
-	}
 	for _, a := range e.Attendees {
-		if address := a.EmailAddress.Address; address != "" && a.Type != "resource" {
-			found.Attendees = append(found.Attendees, address)
-			found.Responses[strings.ToLower(address)] = partstats[a.Status.Response]
+		if a.Type != "resource" {
+			found.AddAttendee(a.EmailAddress.Address, partstats[a.Status.Response])
 		}
 	}
 	if response := partstats[e.ResponseStatus.Response]; response != "" && owner != "" {
 		found.Responses[owner] = response
 	}
-	texts := []string{e.OnlineMeeting.JoinURL, e.OnlineMeetingURL, e.Location.LocationURI, e.Location.DisplayName, e.Body.Content, e.Subject}
-	found.MeetingURL, found.Platform, _ = calendar.FindMeeting(strings.Join(texts, "\n"), hosts...)
-	return found
+	return found, []string{
+		e.OnlineMeeting.JoinURL, e.OnlineMeetingURL, e.Location.LocationURI, e.Location.DisplayName, e.Body.Content, e.Subject,
+	}
 }
 
 // microsoftWatch implements Watch

@@ -16,6 +16,7 @@ import (
 	"standin/internal/account"
 	"standin/internal/base/text"
 	"standin/internal/calendar/calendarapi"
+	"standin/internal/jobs/job"
 	"standin/internal/jobs/signin"
 )
 
@@ -63,7 +64,7 @@ func (w *Service) fetchAPI(ctx context.Context, c *Calendar, known Validators, n
 	if err != nil {
 		return nil, false, err
 	}
-	c.Validators, c.ReadAt = Validators{Position: position}, exact(now)
+	c.Validators, c.ReadAt = Validators{Position: position}, job.AsStored(now)
 	// Without a watch, the calendar is read at intervals all the same.
 	if strings.HasPrefix(w.BaseURL, "https://") && c.Watch.Expires.Sub(now) <= watchMargin {
 		address := w.BaseURL + NotifyPath + c.ID.String() + "/" + w.Key.notifySecret(c.ID.String())

@@ -30,9 +30,9 @@ type Connection struct {
 // Connect connects a calendar, which is read soon. An unusable request is a *job.Error
 // with InvalidInput.
 func (w *Service) Connect(ctx context.Context, caller account.Caller, request Connection) (Calendar, error) {
-	now := exact(w.Now())
+	now := job.AsStored(w.Now())
 	c := Calendar{
-		ID: uuid.Must(uuid.NewV7()), ConsumerID: caller.ConsumerID, Provider: Feed, Name: request.Name, Email: strings.ToLower(request.Email),
+		ID: job.NewID(), ConsumerID: caller.ConsumerID, Provider: Feed, Name: request.Name, Email: strings.ToLower(request.Email),
 		Rules: request.Rules, Job: request.Job, Poll: request.Poll, CreatedAt: now, Sync: Sync{State: Waiting, DueAt: now},
 	}
 	set := func() error { return w.setAddress(&c, request.Address) }

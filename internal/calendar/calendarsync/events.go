@@ -130,19 +130,19 @@ func newEvent(e calendar.Event, c Calendar, decide func(calendar.Event) (Verdict
 	if e.Private {
 		e.Summary = ""
 	}
-	return Event{UID: e.UID, Original: e.Original, Facts: Facts{
-		Sequence: e.Sequence, Modified: exact(e.Modified), Title: text.CleanLine(e.Summary, maxTitle), Organizer: strings.ToLower(e.Organizer),
-		Start: exact(e.Start), End: exact(e.End), Zone: e.Zone, MeetingURL: e.MeetingURL, Platform: e.Platform,
-		Attendees: people, Guests: guestsOf(e), Response: text.CleanLine(c.Rules.responseOf(e, c.Email), 30), Problem: problem,
-		ByRules: verdict,
-	}}
+	found := NewInvitation(e)
+	found.Sequence, found.Modified, found.Organizer = e.Sequence, job.AsStored(e.Modified), strings.ToLower(e.Organizer)
+	found.Attendees, found.Response = people, text.CleanLine(c.Rules.responseOf(e, c.Email), 30)
+	found.Problem, found.ByRules = problem, verdict
+	return found
 }
 
 // NewInvitation returns an occurrence of which mail tells.
 func NewInvitation(e calendar.Event) Event {
 	return Event{UID: e.UID, Original: e.Original, Facts: Facts{
-		Sequence: Unversioned, Title: text.CleanLine(e.Summary, maxTitle), Organizer: e.Organizer, Start: exact(e.Start), End: exact(e.End),
-		Zone: e.Zone, MeetingURL: e.MeetingURL, Platform: e.Platform, Guests: guestsOf(e), ByRules: Invited,
+		Sequence: Unversioned, Title: text.CleanLine(e.Summary, maxTitle), Organizer: e.Organizer,
+		Start: job.AsStored(e.Start), End: job.AsStored(e.End), Zone: e.Zone,
+		MeetingURL: e.MeetingURL, Platform: e.Platform, Guests: guestsOf(e), ByRules: Invited,
 	}}
 }
 
@@ -154,14 +154,6 @@ func guestsOf(e calendar.Event) string {
 	}
 	slices.Sort(keys)
 	return strings.Join(slices.Compact(keys), " ")
-}
-
-// exact returns a time as it is stored.
-func exact(at time.Time) time.Time {
-	if at.IsZero() {
-		return time.Time{}
-	}
-	return at.UTC().Truncate(time.Millisecond)
 }
 
 // Changes counts what a sync has changed.
@@ -216,7 +208,7 @@ func compare(known, read []Event, now time.Time) (save []Event, changes Changes,
 			continue
 		}
 		changes.Added++
-		e.ID, e.UpdatedAt = uuid.Must(uuid.NewV7()), now
+		e.ID, e.UpdatedAt = job.NewID(), now
 		save = append(save, e)
 	}
 	for _, id := range slices.Sorted(maps.Keys(missing)) {

@@ -14,6 +14,7 @@ import (
 	"standin/internal/base/dialguard"
 	"standin/internal/base/retry"
 	"standin/internal/calendar/calendarapi"
+	"standin/internal/jobs/job"
 	"standin/internal/jobs/runner"
 	"standin/internal/jobs/webhook"
 )
@@ -219,22 +220,22 @@ func (w *Service) read(ctx context.Context, c *Calendar) (changes Changes, err e
 		c.State, c.Error, c.Failures, c.DueAt = Failing, refused.Reason, backoff.Failures, now.Add(pause)
 		c.Validators = Validators{Position: c.Validators.Position}
 		if !refused.Revoked {
-			return Changes{}, nil
+			return changes, nil
 		}
 		c.State, c.DueAt = Revoked, now.Add(revokedPause)
-		return Changes{}, w.Store.WithdrawEvents(ctx, *c, now)
+		return changes, w.Store.WithdrawEvents(ctx, *c, now)
 	}
 	if err != nil {
-		return Changes{}, err
+		return changes, err
 	}
-	c.State, c.Failures, c.SyncedAt = Active, 0, exact(now)
+	c.State, c.Failures, c.SyncedAt = Active, 0, job.AsStored(now)
 	c.DueAt = now.Add(c.Poll - rand.N(c.Poll/10))
 	var save []Event
 	if changed {
 		var events []Event
 		if events, err = w.Store.CalendarEvents(ctx, c.ID); err == nil {
 			var unsure bool
-			if save, changes, unsure = compare(events, meetings, exact(now)); unsure {
+			if save, changes, unsure = compare(events, meetings, job.AsStored(now)); unsure {
 				c.DueAt, c.Validators = now.Add(confirmTime), Validators{}
 			}
 		}
@@ -242,7 +243,7 @@ func (w *Service) read(ctx context.Context, c *Calendar) (changes Changes, err e
 		save, err = w.Store.CancelledEvents(ctx, c.ID, now)
 	}
 	if err != nil {
-		return Changes{}, err
+		return changes, err
 	}
 	for len(save) > 0 {
 		n := min(len(save), batch)
@@ -281,6 +282,6 @@ func (w *Service) fetchFeed(ctx context.Context, c *Calendar, known Validators, 
 	if meetings, err = w.meetingsOf(*c, body, now); err != nil {
 		return nil, false, err
 	}
-	c.Validators, c.ReadAt = validators, exact(now)
+	c.Validators, c.ReadAt = validators, job.AsStored(now)
 	return meetings, true, nil
 }

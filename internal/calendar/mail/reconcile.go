@@ -138,11 +138,11 @@ func (w *Worker) reconcileOnce(ctx context.Context, m meeting, message uuid.UUID
 	now := w.Now()
 	version, err := revision(ctx, w.Store.Reader, m)
 	if err != nil {
-		return reconciled{}, err
+		return result, err
 	}
 	known, err := w.Jobs.Occurrences(ctx, m.organizer, m.uid)
 	if err != nil {
-		return reconciled{}, err
+		return result, err
 	}
 	events, source, err := w.store.events(ctx, m, read)
 	if err == nil {
@@ -155,7 +155,7 @@ func (w *Worker) reconcileOnce(ctx context.Context, m meeting, message uuid.UUID
 		return reconciled{rejections: []string{sentence("A meeting", rejected)}}, w.store.scheduleNext(ctx, m, now.Add(rollInterval), false)
 	}
 	if err != nil {
-		return reconciled{}, err
+		return result, err
 	}
 	if message == uuid.Nil {
 		message = source

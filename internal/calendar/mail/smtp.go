@@ -136,16 +136,17 @@ type smtpSession struct {
 
 // The responses to clients.
 var (
-	errRate      = &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 7, 1}, Message: "Too many messages, try again later"}
-	errRecipient = &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "No such mailbox here"}
-	errBusy      = &smtp.SMTPError{
-		Code: 451, EnhancedCode: smtp.EnhancedCode{4, 3, 0}, Message: "Cannot store the message now, try again later",
-	}
-	errLookup = &smtp.SMTPError{
-		Code: 451, EnhancedCode: smtp.EnhancedCode{4, 4, 3}, Message: "Cannot authenticate the sender now: its name servers do not answer",
-	}
-	errNoSpace = &smtp.SMTPError{Code: 452, EnhancedCode: smtp.EnhancedCode{4, 3, 1}, Message: "Insufficient storage, try again later"}
+	errRate      = refusal(451, 4, 7, 1, "Too many messages, try again later")
+	errRecipient = refusal(550, 5, 1, 1, "No such mailbox here")
+	errBusy      = refusal(451, 4, 3, 0, "Cannot store the message now, try again later")
+	errLookup    = refusal(451, 4, 4, 3, "Cannot authenticate the sender now: its name servers do not answer")
+	errNoSpace   = refusal(452, 4, 3, 1, "Insufficient storage, try again later")
 )
+
+// refusal returns an answer with a code, and the class, subject and detail of its enhanced code (RFC 3463).
+func refusal(code, class, subject, detail int, message string) *smtp.SMTPError {
+	return &smtp.SMTPError{Code: code, EnhancedCode: smtp.EnhancedCode{class, subject, detail}, Message: message}
+}
 
 // Mail implements smtp.Session.
 func (s *smtpSession) Mail(from string, _ *smtp.MailOptions) error {
