@@ -33,14 +33,14 @@ func (s *Service) Accounts(ctx context.Context, consumer uuid.UUID) ([]signin.Ac
 }
 
 // Account returns an account of a team, or of the operator with uuid.Nil, or a *job.Error with NotFound.
-func (s *Service) Account(ctx context.Context, owner, id uuid.UUID) (signin.Account, error) {
+func (s *Service) Account(ctx context.Context, owner, id uuid.UUID) (found signin.Account, err error) {
 	accounts, err := s.Accounts(ctx, owner)
 	if err != nil {
-		return signin.Account{}, err
+		return found, err
 	}
 	i := slices.IndexFunc(accounts, func(a signin.Account) bool { return a.ID == id && (owner == uuid.Nil || a.ConsumerID == owner) })
 	if i < 0 {
-		return signin.Account{}, job.NewError(job.NotFound, "no such account")
+		return found, job.NewError(job.NotFound, "no such account")
 	}
 	return accounts[i], nil
 }
@@ -48,7 +48,7 @@ func (s *Service) Account(ctx context.Context, owner, id uuid.UUID) (signin.Acco
 // AddAccount adds an account of a team, or of the operator. The error is a *job.Error with InvalidInput if
 // it cannot be used.
 func (s *Service) AddAccount(ctx context.Context, a signin.Account, state signin.State) (signin.Account, error) {
-	a.ID, a.CreatedAt, a.RenewedAt, a.MaxMeetings = uuid.Must(uuid.NewV7()), s.Now(), s.Now(), cmp.Or(a.MaxMeetings, 1)
+	a.ID, a.CreatedAt, a.RenewedAt, a.MaxMeetings = job.NewID(), s.Now(), s.Now(), cmp.Or(a.MaxMeetings, 1)
 	err := checkAccount(&a)
 	if err == nil {
 		a.Sealed, a.SignedInUntil, err = s.sealState(ctx, a, state)
@@ -90,8 +90,7 @@ func checkAccount(a *signin.Account) error {
 		name string
 		text *string
 	}{{"label", &a.Label}, {"group", &a.Group}, {"address", &a.Address}} {
-		const longest = 254
-		if err := text.CheckLine(*field.text, longest); err != nil {
+		if err := text.CheckLine(*field.text, 254); err != nil {
 			return job.NewInvalidInput(field.name+" "+err.Error(), field.name)
 		}
 		*field.text = strings.TrimSpace(*field.text)

@@ -258,7 +258,7 @@ func (c *Change) StartAttempt(ctx context.Context, node, nodeName, reason string
 		return false, err
 	}
 	if paused {
-		if err := c.queueForConsumer(ctx, uuid.Must(uuid.NewV7()), ingest.PauseRecording, nil); err != nil {
+		if err := c.queueForConsumer(ctx, job.NewID(), ingest.PauseRecording, nil); err != nil {
 			return false, err
 		}
 	}
@@ -377,7 +377,7 @@ func (c *Change) queueForConsumer(ctx context.Context, id uuid.UUID, kind ingest
 // QueueCommand queues a command of the service for the job's bot and returns its ID. args
 // are encoded as JSON and may be nil.
 func (c *Change) QueueCommand(ctx context.Context, kind ingest.CommandKind, args any) (uuid.UUID, error) {
-	id := uuid.Must(uuid.NewV7())
+	id := job.NewID()
 	return id, c.insertCommand(ctx, id, kind, args)
 }
 
@@ -444,7 +444,7 @@ func (c *Change) addEventEntry(e job.Event, result job.Result, source job.Source
 		c.BotEventBytes += int64(len(data))
 	}
 	c.Entries = append(c.Entries, job.TimelineEntry{
-		ID:         uuid.Must(uuid.NewV7()),
+		ID:         job.NewID(),
 		JobID:      c.ID,
 		Attempt:    attempt,
 		Source:     source,

@@ -52,7 +52,7 @@ func (s *Service) QueueCommand(ctx context.Context, caller account.Caller, id uu
 				return err
 			}
 		}
-		command = uuid.Must(uuid.NewV7())
+		command = job.NewID()
 		return c.queueForConsumer(ctx, command, kind, args)
 	})
 	return command, err

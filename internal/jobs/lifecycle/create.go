@@ -51,15 +51,15 @@ func (s *Service) Create(ctx context.Context, caller account.Caller, request New
 	}
 	r := job.Record{
 		Job: job.Job{
-			ID:          uuid.Must(uuid.NewV7()),
+			ID:          job.NewID(),
 			ConsumerID:  caller.ConsumerID,
 			Mode:        caller.Mode,
 			ExternalID:  request.ExternalID,
 			MeetingURL:  request.MeetingURL,
 			Platform:    request.Platform,
 			DisplayName: request.DisplayName,
-			JoinAt:      joinAt.UTC().Truncate(time.Millisecond),
-			CreatedAt:   now.UTC().Truncate(time.Millisecond),
+			JoinAt:      job.AsStored(joinAt),
+			CreatedAt:   job.AsStored(now),
 			Webhooks:    request.Webhooks,
 			Metadata:    request.Metadata,
 			AutoLeave:   request.AutoLeave,
@@ -99,7 +99,7 @@ func (s *Service) Create(ctx context.Context, caller account.Caller, request New
 // request of the consumer creates one until the transaction ends.
 func existing(ctx context.Context, tx *store.Tx, j job.Job, now time.Time) (found job.Job, ok bool, err error) {
 	if err := tx.LockConsumer(ctx, j.ConsumerID); err != nil {
-		return job.Job{}, false, err
+		return found, false, err
 	}
 	found, err = tx.JobByExternalID(ctx, account.Caller{ConsumerID: j.ConsumerID, Mode: j.Mode}, j.ExternalID)
 	if !job.IsNotFound(err) {

@@ -74,30 +74,27 @@ const (
 // Screenshot returns the newest picture of the meeting page of a job's bot, and asks the bot
 // for more. It returns the zero Screenshot if there is none of the last seconds, and a
 // *job.Error with InvalidState if there can be none.
-func (s *Service) Screenshot(ctx context.Context, caller account.Caller, id uuid.UUID) (job.Screenshot, error) {
+func (s *Service) Screenshot(ctx context.Context, caller account.Caller, id uuid.UUID) (found job.Screenshot, err error) {
 	j, err := s.Job(ctx, caller, id)
 	switch {
 	case err != nil:
-		return job.Screenshot{}, err
+		return found, err
 	case s.NoScreenshots:
-		return job.Screenshot{}, job.NewInvalidState("pictures of meeting pages are turned off (STANDIN_NO_SCREENSHOTS)")
+		return found, job.NewInvalidState("pictures of meeting pages are turned off (STANDIN_NO_SCREENSHOTS)")
 	case !hasPage(j.Status):
-		return job.Screenshot{}, job.NewInvalidState("there is no meeting page: the job is %s", j.Status)
+		return found, job.NewInvalidState("there is no meeting page: the job is %s", j.Status)
 	}
-	found, err := s.Store.Screenshot(ctx, id)
-	if err != nil {
-		return job.Screenshot{}, err
+	if found, err = s.Store.Screenshot(ctx, id); err != nil {
+		return found, err
 	}
 	now := s.Now()
 	if found.WatchedUntil.Sub(now) < watchTime/2 {
-		if err := s.Store.WatchScreenshot(ctx, id, now.Add(watchTime)); err != nil {
-			return job.Screenshot{}, err
-		}
+		err = s.Store.WatchScreenshot(ctx, id, now.Add(watchTime))
 	}
 	if now.Sub(found.TakenAt) > screenshotLifetime {
-		return job.Screenshot{}, nil
+		found = job.Screenshot{}
 	}
-	return found, nil
+	return found, err
 }
 
 // hasPage reports whether the bot of a job has a meeting page, or may have.

@@ -33,21 +33,21 @@ type NewEndpoint struct {
 // RegisterEndpoint registers a URL for events of the caller's mode. The error is a *job.Error
 // with InvalidInput for an unusable URL or choice, or InvalidState for a URL that is
 // registered.
-func (s *Service) RegisterEndpoint(ctx context.Context, caller account.Caller, request NewEndpoint) (webhook.Endpoint, error) {
+func (s *Service) RegisterEndpoint(ctx context.Context, caller account.Caller, request NewEndpoint) (e webhook.Endpoint, err error) {
 	parsed, err := url.Parse(request.URL)
 	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" ||
 		text.CheckLine(request.URL, maxEndpointURL) != nil {
-		return webhook.Endpoint{}, job.NewInvalidInput("the URL must start with https:// or http:// and include a host", "url")
+		return e, job.NewInvalidInput("the URL must start with https:// or http:// and include a host", "url")
 	}
-	e := webhook.Endpoint{
+	e = webhook.Endpoint{
 		ID: webhook.EndpointID(caller.ConsumerID, caller.Mode, request.URL), ConsumerID: caller.ConsumerID, URL: request.URL, Mode: caller.Mode,
 		Events: request.Events, Description: request.Description, Enabled: !request.Disabled, CreatedAt: s.Now(),
 	}
 	if err := checkEndpoint(&e); err != nil {
-		return webhook.Endpoint{}, err
+		return e, err
 	}
 	if err := s.Store.RegisterEndpoint(ctx, e); err != nil {
-		return webhook.Endpoint{}, err
+		return e, err
 	}
 	return s.Endpoint(ctx, caller, e.ID)
 }
@@ -95,12 +95,8 @@ func (s *Service) ChangeEndpoint(ctx context.Context, caller account.Caller, id 
 	if patch.Events != nil {
 		e.Events = patch.Events
 	}
-	if patch.Description != nil {
-		e.Description = *patch.Description
-	}
-	if patch.Enabled != nil {
-		e.Enabled = *patch.Enabled
-	}
+	replace(&e.Description, patch.Description)
+	replace(&e.Enabled, patch.Enabled)
 	if err := checkEndpoint(&e); err != nil {
 		return e, err
 	}
@@ -300,18 +296,18 @@ type EndpointTester struct {
 
 // Test posts an example of an event to an address once, without the outbox. It follows no
 // redirect. The error is a *job.Error with InvalidInput without such an event.
-func (t *EndpointTester) Test(ctx context.Context, consumer uuid.UUID, address, event string) (webhook.Try, error) {
+func (t *EndpointTester) Test(ctx context.Context, consumer uuid.UUID, address, event string) (try webhook.Try, err error) {
 	example, err := webhook.Example(event)
 	if err != nil {
-		return webhook.Try{}, err
+		return try, err
 	}
 	of, err := t.Consumers.Consumer(ctx, consumer)
 	if err != nil {
-		return webhook.Try{}, err
+		return try, err
 	}
 	data, err := example.Data(1)
 	if err != nil {
-		return webhook.Try{}, err
+		return try, err
 	}
 	return t.Poster.Post(ctx, webhook.Delivery{
 		ID: webhook.NewDeliveryID(), ConsumerID: consumer, Mode: job.Test, URL: address, Event: event, Sequence: 1,

@@ -48,14 +48,14 @@ const (
 //
 // An invite that cannot be used is a *job.Error with InvalidInput, and a cancellation of an event that is
 // not known one with NotFound.
-func (i *EventScheduler) Schedule(ctx context.Context, invite calendar.Invite) (calendar.Result, error) {
-	invite, err := invite.Normal()
+func (i *EventScheduler) Schedule(ctx context.Context, invite calendar.Invite) (result calendar.Result, err error) {
+	invite, err = invite.Normal()
 	if err != nil {
-		return calendar.Result{}, err
+		return result, err
 	}
 	consumer, err := i.consumer(ctx, invite.OrganizerEmail, !invite.Cancelled)
 	if err != nil {
-		return calendar.Result{}, err
+		return result, err
 	}
 	settled, err := i.settle(ctx, consumer.ID, func(ctx context.Context, tx *store.Tx) ([]*meeting, error) {
 		m, err := saveInvite(ctx, tx, consumer.ID, invite, i.Jobs.Now())
@@ -63,19 +63,19 @@ func (i *EventScheduler) Schedule(ctx context.Context, invite calendar.Invite) (
 	}, nil)
 	switch {
 	case job.IsNotFound(err) && invite.Cancelled:
-		return calendar.Result{}, errNoEvent
+		return result, errNoEvent
 	case err != nil:
-		return calendar.Result{}, err
+		return result, err
 	}
 	m := settled[0]
-	result := calendar.Result{Kind: calendar.Deduped, JobID: m.decided.jobID, ConsumerID: consumer.ID}
+	result = calendar.Result{Kind: calendar.Deduped, JobID: m.decided.jobID, ConsumerID: consumer.ID}
 	switch {
 	case m.created:
 		result.Kind = calendar.Scheduled
 	case m.decided.reason == reasonQuota:
 		result.Kind = calendar.FreeTierExhausted
 	case invite.Cancelled && m.had == uuid.Nil:
-		return calendar.Result{}, errNoEvent
+		return result, errNoEvent
 	case invite.Cancelled:
 		result.JobID = m.had
 	case !m.decided.record:
@@ -102,7 +102,7 @@ func (i *EventScheduler) consumer(ctx context.Context, organizer string, create 
 	}
 	err = i.Jobs.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		consumer, err = tx.EnsureConsumerByEmail(ctx, account.Consumer{
-			ID: uuid.Must(uuid.NewV7()), Name: organizer, Email: organizer,
+			ID: job.NewID(), Name: organizer, Email: organizer,
 			WebhookSecret: cmp.Or(i.WebhookSecret, webhook.NewSecret()), WebhookVersion: webhook.Version2, CreatedAt: i.Jobs.Now(),
 		})
 		return err
@@ -123,7 +123,7 @@ func saveInvite(ctx context.Context, tx *store.Tx, consumer uuid.UUID, invite ca
 	m := &meeting{Meeting: calendarsync.Meeting{ConsumerID: consumer, UID: e.UID, Original: e.Original}, asked: true}
 	facts := calendarsync.Facts{
 		Sequence: calendarsync.Unversioned, Title: text.CleanLine(invite.Subject, maxTitle), Organizer: invite.OrganizerEmail,
-		Start: invite.JoinAt, End: job.Latest(invite.EndsAt.UTC().Truncate(time.Millisecond), invite.JoinAt), MeetingURL: invite.MeetingURL,
+		Start: invite.JoinAt, End: job.Latest(job.AsStored(invite.EndsAt), invite.JoinAt), MeetingURL: invite.MeetingURL,
 		Platform: invite.Platform, ByRules: calendarsync.Invited,
 	}
 	if invite.Subject == calendar.NoSubject {
@@ -136,14 +136,14 @@ func saveInvite(ctx context.Context, tx *store.Tx, consumer uuid.UUID, invite ca
 		facts.Problem = calendarsync.IsCancelled
 	}
 	if e.ID == uuid.Nil {
-		e.ID = uuid.Must(uuid.NewV7())
+		e.ID = job.NewID()
 		if known, err := tx.MeetingEvents(ctx, m.Meeting); invite.Cancelled && len(known) == 0 || err != nil {
 			return nil, cmp.Or(err, error(errNoEvent))
 		}
 	} else if facts == e.Facts && !e.Removed && !adopted {
 		return m, nil
 	}
-	e.Facts, e.UpdatedAt, e.Removed = facts, now.UTC().Truncate(time.Millisecond), false
+	e.Facts, e.UpdatedAt, e.Removed = facts, job.AsStored(now), false
 	return m, tx.SaveEvent(ctx, source, consumer, e)
 }
 
@@ -205,7 +205,7 @@ func identityOf(invite calendar.Invite) (uid string, original time.Time) {
 	uid = invite.ICalUID
 	for _, layout := range []string{calendar.OriginalLayout, time.RFC3339} {
 		if at, err := time.Parse(layout, invite.RecurrenceID); err == nil && uid != "" {
-			return cleanUID(uid), at.UTC().Truncate(time.Millisecond)
+			return cleanUID(uid), job.AsStored(at)
 		}
 	}
 	if uid != "" && invite.RecurrenceID != "" {

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -137,7 +138,7 @@ func (m *meeting) create(ctx context.Context, allowed bool) error {
 }
 
 // newJob returns the job that the meeting asks for, with the settings of its calendar.
-func (m *meeting) newJob(ctx context.Context) (job.Record, error) {
+func (m *meeting) newJob(ctx context.Context) (r job.Record, err error) {
 	e := m.newest
 	metadata := map[string]string{"subject": e.Title, "organizerEmail": e.Organizer}
 	if e.Title == "" {
@@ -151,10 +152,10 @@ func (m *meeting) newJob(ctx context.Context) (job.Record, error) {
 	}
 	encoded, err := json.Marshal(metadata)
 	if err != nil {
-		return job.Record{}, err
+		return r, err
 	}
-	id, now := uuid.Must(uuid.NewV7()), m.service.Now()
-	r := job.Record{
+	id, now := job.NewID(), m.service.Now()
+	r = job.Record{
 		Job: job.Job{
 			ID:          id,
 			ConsumerID:  m.ConsumerID,
@@ -164,7 +165,7 @@ func (m *meeting) newJob(ctx context.Context) (job.Record, error) {
 			Platform:    e.Platform,
 			DisplayName: job.DefaultDisplayName,
 			JoinAt:      e.Start,
-			CreatedAt:   now.UTC().Truncate(time.Millisecond),
+			CreatedAt:   job.AsStored(now),
 			Metadata:    encoded,
 			AutoLeave:   job.DefaultAutoLeave(),
 			Options:     job.Options{StartBefore: startBefore(e.Start, e.Start, e.End)},
@@ -181,15 +182,11 @@ func (m *meeting) newJob(ctx context.Context) (job.Record, error) {
 	}
 	c, err := m.tx.Calendar(ctx, account.Caller{ConsumerID: m.ConsumerID, Mode: job.Live}, m.events[from].CalendarID)
 	if err != nil {
-		return job.Record{}, err
+		return r, err
 	}
 	r.ExternalID = calendarJob + id.String()
-	if c.Job.DisplayName != "" {
-		r.DisplayName = c.Job.DisplayName
-	}
-	if c.Job.AutoLeave != nil {
-		r.AutoLeave = *c.Job.AutoLeave
-	}
+	r.DisplayName = cmp.Or(c.Job.DisplayName, r.DisplayName)
+	replace(&r.AutoLeave, c.Job.AutoLeave)
 	r.Webhooks = c.Job.Webhooks
 	r.Options = c.Job.Or(r.Options)
 	return r, nil

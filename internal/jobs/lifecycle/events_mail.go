@@ -97,7 +97,7 @@ func (in Invitation) save(ctx context.Context, tx *store.Tx, consumer uuid.UUID,
 		return isOver || e.Organizer != in.Organizer || e.Problem != "" || find(in.Occurrences, e.Original) >= 0
 	})
 	save := func(before, e calendarsync.Event) error {
-		e.UpdatedAt = now.UTC().Truncate(time.Millisecond)
+		e.UpdatedAt = job.AsStored(now)
 		m := &meeting{before: before, Meeting: calendarsync.Meeting{ConsumerID: consumer, UID: uid, Original: e.Original}}
 		changed = append(changed, m)
 		return tx.SaveEvent(ctx, source, consumer, e)
@@ -128,7 +128,7 @@ func (in Invitation) save(ctx context.Context, tx *store.Tx, consumer uuid.UUID,
 		after := before
 		after.UID, after.Original, after.Facts, after.Removed = uid, e.Original, e.Facts, false
 		if before.ID == uuid.Nil {
-			after.ID = uuid.Must(uuid.NewV7())
+			after.ID = job.NewID()
 		}
 		if err := save(before, after); err != nil {
 			return nil, err

@@ -235,7 +235,7 @@ func isSameTime(e calendarsync.Event, r job.Record, now time.Time) bool {
 		return false
 	}
 	from, to := r.JoinAt, job.Latest(r.Options.StartBefore.Time(), r.JoinAt.Add(sameTime))
-	if inside(r.Status) || outside(r.Status) {
+	if r.Status.InCall() || outside(r.Status) {
 		to = job.Latest(to, now)
 	}
 	return from.Before(job.Latest(e.End, e.Start.Add(sameTime))) && to.After(e.Start)
@@ -260,7 +260,7 @@ const (
 func choose(e calendarsync.Event, own job.Record, known []job.Record, free bool) (job.Record, action) {
 	rank := func(r job.Record) int {
 		switch {
-		case inside(r.Status):
+		case r.Status.InCall():
 			return 0
 		case outside(r.Status):
 			return 1
@@ -274,7 +274,7 @@ func choose(e calendarsync.Event, own job.Record, known []job.Record, free bool)
 	var live, ended []job.Record
 	for _, r := range known {
 		switch {
-		case inside(r.Status) || undispatched(r.Status) || outside(r.Status) && (r.ID != own.ID || !relinked || !r.ByEvent):
+		case r.Status.InCall() || undispatched(r.Status) || outside(r.Status) && (r.ID != own.ID || !relinked || !r.ByEvent):
 			live = append(live, r)
 		case r.Status.Terminal() || !outside(r.Status):
 			ended = append(ended, r)
@@ -284,7 +284,7 @@ func choose(e calendarsync.Event, own job.Record, known []job.Record, free bool)
 		return slices.MinFunc(live, func(a, b job.Record) int { return cmp.Or(rank(a)-rank(b), a.CreatedAt.Compare(b.CreatedAt)) }), follow
 	}
 	if own.ID != uuid.Nil {
-		isOver := own.Status == job.Completed || own.Status == job.Failed || left(own.Status)
+		isOver := own.Status == job.Completed || own.Status == job.Failed || own.Status.Teardown()
 		unmoved := own.JoinAt.Equal(e.Start) || !e.Start.After(own.StatusSince)
 		switch {
 		case undispatched(own.Status) && own.ByEvent && (free || !relinked && e.DecidedStart.Equal(e.Start)):
@@ -307,16 +307,6 @@ func choose(e calendarsync.Event, own job.Record, known []job.Record, free bool)
 // outside reports whether a bot was started that is not in the meeting yet.
 func outside(status job.Status) bool {
 	return status == job.Dispatching || status == job.Joining || status == job.EnteringLobby
-}
-
-// left reports whether a bot has left its meeting, and its recording is still being finished.
-func left(status job.Status) bool {
-	return status == job.Finalizing || status == job.PostProcessing || status == job.MediaUploading
-}
-
-// inside reports whether a bot is in the meeting.
-func inside(status job.Status) bool {
-	return status.Dispatched() && !status.Terminal() && !outside(status) && !left(status)
 }
 
 // wishes returns the newest events of other meetings that want a job, by their start.

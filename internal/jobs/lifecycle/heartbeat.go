@@ -192,17 +192,17 @@ func (c *Change) emitRoster(ctx context.Context, _ currentBot, roster, previous 
 // readResponse returns what depends on the job in the response to a heartbeat.
 func (s *Service) readResponse(
 	ctx context.Context, db *store.Reader, bot ingest.Bot, executing []string,
-) (ingest.HeartbeatResponse, error) {
+) (response ingest.HeartbeatResponse, err error) {
 	if ctx.Err() != nil {
-		return ingest.HeartbeatResponse{}, ctx.Err()
+		return response, ctx.Err()
 	}
 	j, err := db.BotJob(ctx, bot.JobID())
 	if err != nil {
-		return ingest.HeartbeatResponse{}, err
+		return response, err
 	}
 	to, err := s.admit(bot, j)
 	if err != nil {
-		return ingest.HeartbeatResponse{}, err
+		return response, err
 	}
 	commands, err := commandsFor(ctx, db, to)
 	commands = slices.DeleteFunc(commands, func(c ingest.Command) bool { return slices.Contains(executing, c.ID) })

@@ -20,28 +20,28 @@ const eventDelay = 10 * time.Second
 
 // Ingest handles an event that a bot reports. A job that does not exist is a
 // *job.Error with InvalidInput.
-func (s *Service) Ingest(ctx context.Context, bot ingest.Bot, e ingest.Event) (ingest.EventResponse, error) {
+func (s *Service) Ingest(ctx context.Context, bot ingest.Bot, e ingest.Event) (response ingest.EventResponse, err error) {
 	if e.Kind == job.ManifestFinalized {
 		_, r, err := s.readBot(ctx, bot)
 		if err == nil {
 			err = checkQuota(r, e)
 		}
 		if err != nil {
-			return ingest.EventResponse{}, err
+			return response, err
 		}
 		// The manifest is written before the job gets its manifestUri.
 		_, result := r.Apply(job.Event{Trigger: job.ManifestFinalized, Attempt: bot.Attempt()})
 		if result.Applied && r.RecordingDeletedAt.IsZero() {
 			r.Attempt = bot.Attempt()
 			if err := s.Finalizer.WriteManifest(ctx, r); err != nil {
-				return ingest.EventResponse{}, ingestError(err)
+				return response, ingestError(err)
 			}
 		}
 	}
 	data := ingest.ParseEventData(e.Data)
 	trigger, err := s.machineEvent(ctx, bot, e, data)
 	if err != nil {
-		return ingest.EventResponse{}, err
+		return response, err
 	}
 	var result job.Result
 	var commands []ingest.Command
@@ -61,7 +61,7 @@ func (s *Service) Ingest(ctx context.Context, bot ingest.Bot, e ingest.Event) (i
 		return err
 	})
 	if err != nil {
-		return ingest.EventResponse{}, ingestError(err)
+		return response, ingestError(err)
 	}
 	return ingest.EventResponse{OK: true, Applied: result.Applied, Reason: result.Reason, Status: r.Status, Commands: commands}, nil
 }
@@ -105,26 +105,26 @@ func (s *Service) machineEvent(ctx context.Context, bot ingest.Bot, e ingest.Eve
 // bots cause. trigger is the event for the state machine.
 func (c *Change) applyFromBot(
 	ctx context.Context, from knownBot, e ingest.Event, data ingest.EventData, trigger job.Event,
-) (job.Result, error) {
+) (result job.Result, err error) {
 	switch {
 	case c.Attempts == 0 && from.Attempt() < c.Attempt: // of a withdrawn prelaunch, which stays off the timeline
 		return job.Result{Reason: job.StaleAttempt, From: c.Status, To: c.Status}, nil
 	case c.Prelaunch == job.Prelaunched && c.Now.Before(c.JoinAt):
-		return job.Result{}, job.NewError(job.TooEarly, "the bot was launched before joinAt and may report events from then on")
+		return result, job.NewError(job.TooEarly, "the bot was launched before joinAt and may report events from then on")
 	}
 	if _, err := c.StartPrelaunched(ctx); err != nil { // unless the dispatcher was faster
-		return job.Result{}, err
+		return result, err
 	}
 	seen, err := c.tx.HasEvent(ctx, c.ID, from.Attempt(), e.Kind, e.EmittedAt)
 	if err != nil {
-		return job.Result{}, err
+		return result, err
 	}
 	if seen {
 		result := job.Result{Reason: job.Duplicate, From: c.Status, To: c.Status}
 		c.addEventEntry(trigger, result, job.SourceBot, e.EmittedAt, e.Data)
 		return result, nil
 	}
-	result, err := c.Apply(ctx, trigger, job.SourceBot, e.EmittedAt, e.Data)
+	result, err = c.Apply(ctx, trigger, job.SourceBot, e.EmittedAt, e.Data)
 	if err != nil || !result.Applied {
 		return result, err
 	}

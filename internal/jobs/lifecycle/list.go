@@ -134,12 +134,13 @@ func (s *Service) Deliveries(ctx context.Context, caller account.Caller, id uuid
 }
 
 // Redeliver is RedeliverOne for a delivery of a job.
-func (s *Service) Redeliver(ctx context.Context, caller account.Caller, id uuid.UUID, deliveryID string) (webhook.DeliveryRecord, error) {
+func (s *Service) Redeliver(ctx context.Context, caller account.Caller, id uuid.UUID,
+	deliveryID string) (waiting webhook.DeliveryRecord, err error) {
 	if _, err := s.Job(ctx, caller, id); err != nil {
-		return webhook.DeliveryRecord{}, err
+		return waiting, err
 	}
 	if _, err := s.Store.Delivery(ctx, id, checkedDeliveryID(deliveryID), s.Now()); err != nil {
-		return webhook.DeliveryRecord{}, err // of another job
+		return waiting, err // of another job
 	}
 	return s.RedeliverOne(ctx, caller, deliveryID)
 }

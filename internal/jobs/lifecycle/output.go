@@ -44,7 +44,7 @@ func (s *Service) Output(ctx context.Context, caller account.Caller, id uuid.UUI
 	if err := checkOutput(ctx, s.Store.Reader, r, caller); err != nil { // before anything is made
 		return uuid.Nil, err
 	}
-	command := uuid.Must(uuid.NewV7())
+	command := job.NewID()
 	if output.Make != nil && r.Mode != job.Test {
 		content, err := output.Make(ctx)
 		if err != nil {

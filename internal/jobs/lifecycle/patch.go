@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -101,31 +102,15 @@ func (p Patch) apply(c *Change) []string {
 		changed = append(changed, "webhooks")
 	}
 	options := p.Options.Or(c.Options)
-	if p.Title != nil {
-		options.Title = *p.Title
-	}
+	replace(&options.Title, p.Title)
 	if p.StartBefore != nil {
-		options.StartBefore = job.Timestamp(p.StartBefore.UTC().Truncate(time.Millisecond))
+		options.StartBefore = job.Timestamp(job.AsStored(*p.StartBefore))
 	}
-	for _, one := range []struct {
-		name    string
-		was, is any
-	}{
-		{"title", c.Options.Title, options.Title},
-		{"startBefore", c.Options.StartBefore, options.StartBefore},
-		{"recording", c.Options.Recording, options.Recording},
-		{"captions", c.Options.Captions, options.Captions},
-		{"chat", c.Options.Chat, options.Chat},
-		{"transcript", c.Options.Transcript, options.Transcript},
-		{"consent", c.Options.Consent, options.Consent},
-		{"streams", c.Options.Streams, options.Streams},
-		{"output", c.Options.Output, options.Output},
-		{"signIn", c.Options.SignIn, options.SignIn},
-		{"account", c.Options.Account, options.Account},
-		{"simulate", c.Options.Simulate, options.Simulate},
-	} {
-		if !reflect.DeepEqual(one.was, one.is) {
-			changed = append(changed, one.name)
+	was, is := reflect.ValueOf(c.Options), reflect.ValueOf(options)
+	for i := range was.NumField() {
+		if !reflect.DeepEqual(was.Field(i).Interface(), is.Field(i).Interface()) {
+			name, _, _ := strings.Cut(was.Type().Field(i).Tag.Get("json"), ",")
+			changed = append(changed, name)
 		}
 	}
 	c.Options = options
@@ -146,7 +131,7 @@ func replace[T comparable](value, with *T) bool {
 // dispatcher that is about to launch the bot loses its lease. A prelaunched bot
 // is stopped under the lease.
 func (c *Change) setJoinAt(at time.Time) bool {
-	at = at.UTC().Truncate(time.Millisecond)
+	at = job.AsStored(at)
 	if at.Equal(c.JoinAt) {
 		return false
 	}

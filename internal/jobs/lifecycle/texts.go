@@ -93,7 +93,7 @@ func (s *Service) storeTexts(
 		s.Events.Publish(event.DeliveryDue{})
 	}
 	if err == nil && len(stored) > 0 {
-		s.Events.Publish(event.TextsStored{JobID: id, Texts: stored})
+		s.Events.Publish(event.TextsStored{JobID: id})
 	}
 	return len(stored), reason, err
 }

@@ -189,16 +189,12 @@ func (s *Service) LiveTranscripts(ctx context.Context, id uuid.UUID) ([]job.Live
 }
 
 // StreamsOf returns a job and the secrets that sign the requests to its streams.
-func (s *Service) StreamsOf(ctx context.Context, id uuid.UUID) (job.Job, []webhook.Secret, error) {
-	j, err := s.Store.JobView(ctx, id)
-	if err != nil {
-		return job.Job{}, nil, err
+func (s *Service) StreamsOf(ctx context.Context, id uuid.UUID) (j job.Job, secrets []webhook.Secret, err error) {
+	if j, err = s.Store.JobView(ctx, id); err != nil {
+		return j, nil, err
 	}
 	consumer, err := s.Store.Consumer(ctx, j.ConsumerID)
-	if err != nil {
-		return job.Job{}, nil, err
-	}
-	return j, consumer.WebhookSecrets(), nil
+	return j, consumer.WebhookSecrets(), err
 }
 
 // streamEntries are the kinds of timeline entries by the state of a stream.

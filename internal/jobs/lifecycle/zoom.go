@@ -27,7 +27,7 @@ func (s *Service) AddZoomApp(ctx context.Context, a zoomstream.App, secrets zoom
 			return a, job.NewInvalidInput(field.name+" is empty", field.name)
 		}
 	}
-	a.ID, a.CreatedAt, a.Label = uuid.Must(uuid.NewV7()), s.Now(), cmp.Or(a.Label, a.ClientID)
+	a.ID, a.CreatedAt, a.Label = job.NewID(), s.Now(), cmp.Or(a.Label, a.ClientID)
 	encoded, err := json.Marshal(secrets) // #nosec G117 -- it is encrypted
 	if err != nil {
 		return a, err
