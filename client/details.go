@@ -49,12 +49,14 @@ type RecordingLinks struct {
 	ManifestURI string  `json:"manifestUri"`
 	MediaURI    *string `json:"mediaUri"`
 	Partial     bool    `json:"partial"`
+	Bytes       int64   `json:"bytes"` // of its files
 }
 
 // TranscriptLink is where a transcript is.
 type TranscriptLink struct {
 	URI    string `json:"uri"`
-	Source string `json:"source"` // transcriber or captions
+	Source string `json:"source"`          // transcriber or captions
+	Words  int    `json:"words,omitempty"` // of a transcriber
 }
 
 // JobOptions are all options of a job.

@@ -14,6 +14,7 @@ type Summary struct {
 	MediaURI     string        `json:"mediaUri,omitempty"`     // of the video, or the mixed audio
 	Captions     bool          `json:"captions,omitempty"`     // the recording has captions
 	Transcript   bool          `json:"transcript,omitempty"`   // the recording has a transcript
+	Words        int           `json:"words,omitempty"`        // of the transcript
 	Deleted      bool          `json:"deleted,omitempty"`      // the recording was deleted, and with it what only the manifest has
 	Resources    Resources     `json:"resources,omitzero"`     // of attempts that have ended
 }

@@ -84,6 +84,7 @@ type LiveTranscript struct {
 type TranscriptResult struct {
 	Failure  string `json:"detail,omitempty"` // why there is no transcript; empty when there is one
 	Segments int    `json:"segments"`
+	Words    int    `json:"words"`
 	AudioMs  int64  `json:"audioMs"`                    // that was sent to the transcriber
 	Partial  bool   `json:"partial"`                    // audio beyond the limit was not transcribed
 	Live     bool   `json:"live,omitempty"`             // it is what the live transcriber has heard

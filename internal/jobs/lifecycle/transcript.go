@@ -139,7 +139,7 @@ func (s *Service) EndTranscription(ctx context.Context, id uuid.UUID, lease stri
 		if err := c.addEntry(TranscriptAttached, result); err != nil {
 			return err
 		}
-		if err := c.tx.ChangeSummary(ctx, id, func(s *job.Summary) { s.Transcript = true }); err != nil {
+		if err := c.tx.ChangeSummary(ctx, id, func(s *job.Summary) { s.Transcript, s.Words = true, result.Words }); err != nil {
 			return err
 		}
 		consumer, err := c.Consumer(ctx)

@@ -16,7 +16,7 @@ func TestTranscriptReady(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
 	h.Transcribe = true
-	attached := &job.TranscriptResult{Segments: 3, AudioMs: 1000, Revision: 2}
+	attached := &job.TranscriptResult{Segments: 3, Words: 40, AudioMs: 1000, Revision: 2}
 	for _, test := range []struct {
 		enabled bool
 		result  *job.TranscriptResult
@@ -43,6 +43,10 @@ func TestTranscriptReady(t *testing.T) {
 			if valid, err := h.EndTranscription(t.Context(), id, claimed.Lease, test.result); err != nil || valid != want {
 				t.Errorf("end %d of %+v: valid %v (%v)", i, test.result, valid, err)
 			}
+		}
+		details, err := h.Details(t.Context(), []job.Job{{ID: id}})
+		if has := test.result == attached; err != nil || details[id].Transcript != has || (details[id].Words == 40) != has {
+			t.Errorf("details after %+v: %+v (%v)", test.result, details[id], err)
 		}
 		ready := eventsNamed(h.outbox(t, id), webhook.JobTranscriptReady)
 		if len(ready) != test.want || h.Record(t, id).Sequence != before+int64(test.want) {

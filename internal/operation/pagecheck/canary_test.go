@@ -68,15 +68,15 @@ func TestCanary(t *testing.T) {
 	secret := webhook.NewSecret()
 	hook, events := receive(t, secret)
 	opened, settings := canaryMeeting(t, job.Meet, replica.Settings{AdmitAfter: 300 * time.Millisecond})
-	settings.Bot.Timeouts.Join = 12 * time.Second
 	settings.Captures, settings.Webhook, settings.Secret = t.TempDir(), hook, webhook.Secret{Value: secret}
 	settings.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	watcher := NewCanary(settings)
 	for _, visit := range []struct {
 		profiles, event string // of the webhook
-	}{{other, EventMismatch}, {"", EventMatch}} {
+		join            time.Duration
+	}{{other, EventMismatch, 12 * time.Second}, {"", EventMatch, time.Minute}} {
 		changed := visit.profiles != ""
-		watcher.Bot.Profiles = visit.profiles
+		watcher.Bot.Profiles, watcher.Bot.Timeouts.Join = visit.profiles, visit.join
 		report, err := watcher.Visit(t.Context())
 		if err != nil {
 			t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -142,8 +143,9 @@ func (h *task) attach(ctx context.Context, m recording.Manifest, d Document, aud
 	if err != nil {
 		return err
 	}
-	texts := make([]job.SearchText, len(d.Segments))
+	texts, words := make([]job.SearchText, len(d.Segments)), 0
 	for i, s := range d.Segments {
+		words += len(strings.Fields(s.Text))
 		texts[i] = job.SearchText{StartMs: s.StartMs, Speaker: s.Speaker, Text: s.Text}
 	}
 	stored, err := h.Jobs.StoreSearchTexts(ctx, id, h.state.Lease, job.TranscriptText, texts)
@@ -157,7 +159,7 @@ func (h *task) attach(ctx context.Context, m recording.Manifest, d Document, aud
 	h.Log.Info("recording transcribed", "job", m.JobID, "segments", len(d.Segments), "audio", audio, "partial", d.Partial)
 	live := len(d.Segments) > 0 && d.Segments[0].Source == Live
 	return h.end(ctx, &job.TranscriptResult{
-		Segments: len(d.Segments), AudioMs: audio.Milliseconds(), Partial: d.Partial, Live: live, Revision: revision,
+		Segments: len(d.Segments), Words: words, AudioMs: audio.Milliseconds(), Partial: d.Partial, Live: live, Revision: revision,
 	})
 }
 

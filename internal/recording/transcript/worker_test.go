@@ -119,7 +119,8 @@ func TestMisbehavingTranscriber(t *testing.T) {
 				if ok || len(failures) != 1 || !strings.Contains(failures[0], test.failure) || strings.Contains(failures[0], "secret") {
 					t.Errorf("the timeline has %v, want %q", failures, test.failure)
 				}
-			case !ok || len(d.Segments) != 1 || d.Segments[0].Text != "hello there" || d.Partial:
+			case !ok || len(d.Segments) != 1 || d.Segments[0].Text != "hello there" || d.Partial ||
+				!strings.Contains(h.Data(t, r.ID, lifecycleAttached)[0], `"words":2,`):
 				t.Errorf("got %+v (%v), failures %v", d, ok, failures)
 			}
 		})

@@ -139,6 +139,7 @@ func (r *apiRequest) authenticateBot(jobID uuid.UUID, attempt int, token string)
 }
 
 func (a *API) uploadMedia(r *apiRequest) error {
+	r.Level = slog.LevelDebug // each second of a recording is a file
 	ctx, name, sum := r.Context(), r.PathValue("name"), r.Request.Header.Get(ingest.ChecksumHeader)
 	var issues []api.Issue
 	if !ingest.ValidMediaName(name) {
@@ -208,20 +209,27 @@ func (a *API) admitUpload(ctx context.Context, bot ingest.Bot, size int64) (q re
 
 // signUpload signs the upload of a file to the object store, which counts as stored when the upload can no longer begin. After
 // the end of a job its recording may be deleted, so that the service itself has to take what is late.
-func (a *API) signUpload(ctx context.Context, bot ingest.Bot, u ingest.DirectUpload) (signed ingest.SignedUpload, err error) {
-	quota, done, err := a.admitUpload(ctx, bot, u.Bytes)
+func (a *API) signUpload(r *apiRequest) error {
+	r.Level = slog.LevelDebug
+	var u ingest.DirectUpload
+	bot, err := r.readBotMessage(&u)
 	if err != nil {
-		return signed, err
+		return err
 	}
+	quota, done, err := a.admitUpload(r.Context(), bot, u.Bytes)
+	if err != nil {
+		return err
+	}
+	var signed ingest.SignedUpload
 	if quota.Live {
-		signed, err = a.Recordings.SignUpload(ctx, bot, u)
+		signed, err = a.Recordings.SignUpload(r.Context(), bot, u)
 	}
 	if signed.URL == "" {
 		done(false)
 	} else {
 		time.AfterFunc(ingest.SignExpiry, func() { done(true) })
 	}
-	return signed, err
+	return r.respond(signed, err)
 }
 
 // botInPath returns the bot of the job and the attempt in the path, whose token it checks.

@@ -112,12 +112,12 @@ func (a *API) newDetailedJob(j job.Job, d lifecycle.Details) detailedJob {
 		body.DurationSeconds = new(float64(d.DurationMs) / 1000)
 	}
 	if j.ManifestURI != "" && !d.Deleted {
-		body.Recording = &client.RecordingLinks{ManifestURI: j.ManifestURI, MediaURI: orNull(d.MediaURI), Partial: d.Partial}
+		body.Recording = &client.RecordingLinks{ManifestURI: j.ManifestURI, MediaURI: orNull(d.MediaURI), Partial: d.Partial, Bytes: d.Bytes}
 	}
 	if d.TranscriptURI != "" {
 		body.Transcript = &client.TranscriptLink{URI: d.TranscriptURI, Source: "captions"}
 		if d.Transcript {
-			body.Transcript.Source = "transcriber"
+			body.Transcript.Source, body.Transcript.Words = "transcriber", d.Words
 		}
 	}
 	if d.Resources != (job.Resources{}) {

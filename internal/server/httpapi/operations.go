@@ -16,7 +16,7 @@ func (a *API) handlers() map[string]handler {
 		"ingestSound":      a.ingestSound,
 		"ingestScreenshot": a.ingestScreenshot,
 		"uploadMedia":      a.uploadMedia,
-		"signUpload":       message(a.signUpload),
+		"signUpload":       a.signUpload,
 		"readOutput":       a.readOutput,
 		"borrowAccount":    message(a.Jobs.LendAccount),
 		"returnAccount":    a.returnAccount,

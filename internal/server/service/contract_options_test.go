@@ -137,7 +137,10 @@ func contractDetails(t *testing.T, h *contractHarness, key, id string) {
 		DurationSeconds     float64
 		Participants        []struct{ ID, Name string }
 		Outcome             struct{ Title, EndReason string }
-		Recording           struct{ ManifestURI, MediaURI string }
+		Recording           struct {
+			ManifestURI, MediaURI string
+			Bytes                 int64
+		}
 	}
 	if err := json.Unmarshal(details.body, &got); err != nil {
 		t.Fatal(err)
@@ -153,7 +156,9 @@ func contractDetails(t *testing.T, h *contractHarness, key, id string) {
 		t.Errorf("details %s", details.body)
 	}
 	media, _ := strings.CutPrefix(got.Recording.MediaURI, h.BaseURL()+"/api/v1/jobs/"+id+"/media/")
-	h.call(t, 200, key, "getMedia", "", id, media)
+	if video := h.call(t, 200, key, "getMedia", "", id, media); got.Recording.Bytes < int64(len(video.body)) {
+		t.Errorf("a recording of %d bytes has a video of %d", got.Recording.Bytes, len(video.body))
+	}
 
 	consumer, _ := h.newKey(t, uuid.NewString(), job.Test)
 	failed := h.create(t, consumer, contractJob(`,"simulate":{"outcome":"lobby_timeout","speed":100},"metadata":{"subject":"Standup"}`))

@@ -873,6 +873,10 @@ export type JobRecording = {
      * Whether media is missing.
      */
     partial: boolean;
+    /**
+     * The size of its files.
+     */
+    bytes: number;
 };
 
 /**
@@ -887,6 +891,10 @@ export type JobTranscript = {
      * Where the text is from: `transcriber`, or `captions` of the meeting platform.
      */
     source: string;
+    /**
+     * The number of words of a transcriber, which spaces separate.
+     */
+    words?: number;
 };
 
 /**

@@ -18,11 +18,13 @@ class JobRecording:
         media_uri (None | str): The URL of the first video file, or else of the first file with the mixed audio, or
             null.
         partial (bool): Whether media is missing.
+        bytes_ (int): The size of its files.
     """
 
     manifest_uri: str
     media_uri: None | str
     partial: bool
+    bytes_: int
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -33,6 +35,8 @@ class JobRecording:
 
         partial = self.partial
 
+        bytes_ = self.bytes_
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update(
@@ -40,6 +44,7 @@ class JobRecording:
                 "manifestUri": manifest_uri,
                 "mediaUri": media_uri,
                 "partial": partial,
+                "bytes": bytes_,
             }
         )
 
@@ -59,10 +64,13 @@ class JobRecording:
 
         partial = d.pop("partial")
 
+        bytes_ = d.pop("bytes")
+
         job_recording = cls(
             manifest_uri=manifest_uri,
             media_uri=media_uri,
             partial=partial,
+            bytes_=bytes_,
         )
 
         job_recording.additional_properties = d

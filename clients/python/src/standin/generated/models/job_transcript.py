@@ -6,6 +6,8 @@ from typing import Any, TypeVar
 from attrs import define as _attrs_define
 from attrs import field as _attrs_field
 
+from ..types import UNSET, Unset
+
 T = TypeVar("T", bound="JobTranscript")
 
 
@@ -16,16 +18,20 @@ class JobTranscript:
     Attributes:
         uri (str): The URL of the transcript.
         source (str): Where the text is from: `transcriber`, or `captions` of the meeting platform.
+        words (int | Unset): The number of words of a transcriber, which spaces separate.
     """
 
     uri: str
     source: str
+    words: int | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         uri = self.uri
 
         source = self.source
+
+        words = self.words
 
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
@@ -35,6 +41,8 @@ class JobTranscript:
                 "source": source,
             }
         )
+        if words is not UNSET:
+            field_dict["words"] = words
 
         return field_dict
 
@@ -45,9 +53,12 @@ class JobTranscript:
 
         source = d.pop("source")
 
+        words = d.pop("words", UNSET)
+
         job_transcript = cls(
             uri=uri,
             source=source,
+            words=words,
         )
 
         job_transcript.additional_properties = d
