@@ -2,6 +2,7 @@ package dispatch_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"standin/internal/bot/ingest"
 	"standin/internal/jobs/dispatch"
+	"standin/internal/jobs/job"
 	"standin/internal/operation/host"
 	"standin/internal/testing/await"
 )
@@ -45,9 +47,15 @@ func TestCapacityFollowsReportedUsage(t *testing.T) {
 		if len(entries) != 1 || !strings.Contains(string(entries[0].Data), reason) {
 			t.Errorf("timeline %+v", entries)
 		}
+		later := h.clock.Now().Add(72 * time.Hour)
+		h.create(t, later)
 		fleet, err := dispatch.NewFleetReader(h.Store, 0, h.clock.Now).Fleet(t.Context())
 		if want := (dispatch.BotResources{Cores: 1.9, Memory: 512 << 20}); err != nil || fleet.BotUsage["a"] != want {
 			t.Errorf("bot usage %+v (%v)", fleet.BotUsage, err)
+		}
+		starts := func(c job.UpcomingCount) bool { return c.Jobs == 1 && c.From.Equal(later.Truncate(5*time.Minute)) }
+		if !slices.ContainsFunc(fleet.Week, starts) || slices.ContainsFunc(fleet.Upcoming, starts) {
+			t.Errorf("a job in three days: the week %+v, the day %+v", fleet.Week, fleet.Upcoming)
 		}
 
 		h.cancel(t, waiting)

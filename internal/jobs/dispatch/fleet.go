@@ -11,8 +11,9 @@ import (
 )
 
 const (
-	// forecastTime is how far ahead the demand for bots is counted.
-	forecastTime = 24 * time.Hour
+	// forecastTime is how far ahead the demand for bots is counted, and weekTime how far ahead it is
+	// counted every weekAge.
+	forecastTime, weekTime, weekAge = 24 * time.Hour, 7 * 24 * time.Hour, 10 * time.Minute
 	// forecastInterval is the interval in which starting bots are counted
 	// together.
 	forecastInterval = 5 * time.Minute
@@ -26,10 +27,10 @@ type Fleet struct {
 	Nodes           []job.Node         // with a heartbeat within a lease
 	Capacity        int                // bots that fit on all nodes
 	Bots            int                // that use capacity
-	Upcoming        []job.UpcomingCount
+	Upcoming, Week  []job.UpcomingCount
 	BotUsage        map[string]BotResources // average last reported by the bots of a node, by its ID; 0 when none reported
 	OldestHeartbeat time.Duration           // age of the last heartbeat of the bot that is silent for longest; 0 without bots
-	ReadAt          time.Time
+	ReadAt, weekAt  time.Time
 }
 
 // FleetReader reads the state of all nodes, for dashboards and metrics. Its
@@ -71,6 +72,12 @@ func (r *FleetReader) Fleet(ctx context.Context) (f Fleet, err error) {
 	}
 	if f.Upcoming, err = r.store.Upcoming(ctx, now.Truncate(forecastInterval), now.Add(forecastTime), forecastInterval); err != nil {
 		return f, err
+	}
+	if f.Week, f.weekAt = r.last.Week, r.last.weekAt; now.Sub(f.weekAt) >= weekAge || now.Before(f.weekAt) {
+		f.weekAt = now
+		if f.Week, err = r.store.Upcoming(ctx, now.Truncate(forecastInterval), now.Add(weekTime), forecastInterval); err != nil {
+			return f, err
+		}
 	}
 	bots, err := r.store.BotStats(ctx, "")
 	if err != nil {

@@ -19,8 +19,9 @@ type CapacityView struct {
 	Hosts    []job.Node
 	Capacity int                 // bots that all hosts can run
 	Bots     int                 // bots that run now
-	Forecast []job.UpcomingCount // in intervals of five minutes
-	Problems []Problem           // of this node
+	Forecast []job.UpcomingCount // of a day, in intervals of five minutes
+	Week     []job.UpcomingCount
+	Problems []Problem // of this node
 }
 
 // Problem is something that a node needs and that does not work.
@@ -42,7 +43,7 @@ type operatorView struct {
 	Bots     []botView
 	Capacity CapacityView
 	Plot     failurePlot
-	Forecast plot
+	Forecast []plot
 	Names    map[uuid.UUID]string // of the jobs of bots and failures
 }
 
@@ -195,7 +196,10 @@ func (d *Dashboard) operatorView(ctx context.Context, mode job.Mode) (shown oper
 	if shown.Capacity, err = d.Capacity(ctx); err != nil {
 		return shown, err
 	}
-	shown.Forecast = plotForecast(shown.Capacity, shown.Now)
+	shown.Forecast = []plot{
+		plotForecast("Most bots at once (UTC)", "15:04", shown.Capacity, shown.Capacity.Forecast, shown.Now, time.Hour, 24),
+		plotForecast("Most bots at once by day (UTC)", "2 Jan", shown.Capacity, shown.Capacity.Week, shown.Now, 24*time.Hour, 7),
+	}
 	for _, f := range shown.Recent {
 		ids = append(ids, f.JobID)
 	}

@@ -162,22 +162,25 @@ func (d *Dashboard) plotTries(req *pageRequest, as account.Caller, key string) (
 	}, err
 }
 
-// plotForecast returns the chart of the most bots that will run at once, for each of the next 24 hours.
-func plotForecast(c CapacityView, now time.Time) plot {
+// plotForecast returns the chart of the most bots that will run at once, for some intervals of a length from now on.
+func plotForecast(name, format string, c CapacityView, counts []job.UpcomingCount, now time.Time, length time.Duration, number int) plot {
 	limit := float64(c.Capacity)
 	if c.Capacity >= unlimited {
 		limit = 0
 	}
-	columns := lastHours(now.Add(23*time.Hour), func(hour time.Time) []plotPart {
-		most := job.UpcomingCount{From: hour}
-		for _, one := range c.Forecast {
-			if one.From.Truncate(time.Hour).Equal(hour) && one.Bots > most.Bots {
+	columns := make([]plotColumn, number)
+	for i := range columns {
+		at := now.UTC().Truncate(length).Add(time.Duration(i) * length)
+		most := job.UpcomingCount{From: at}
+		for _, one := range counts {
+			if one.From.Truncate(length).Equal(at) && one.Bots > most.Bots {
 				most = one
 			}
 		}
-		return []plotPart{{Value: float64(most.Bots), Text: fmt.Sprintf("%s UTC: %d bots", most.From.UTC().Format("15:04"), most.Bots)}}
-	})
-	return newPlot("Most bots at once (UTC)", columns, limit)
+		text := fmt.Sprintf("%s UTC: %d bots", most.From.UTC().Format("2 Jan 15:04"), most.Bots)
+		columns[i] = plotColumn{Name: at.Format(format), Parts: []plotPart{{Value: float64(most.Bots), Text: text}}}
+	}
+	return newPlot(name, columns, limit)
 }
 
 // plotUsage returns the chart of the recorded hours of each day.
