@@ -12,6 +12,7 @@ import (
 	"standin/internal/bot/serviceclient"
 	"standin/internal/bot/spool"
 	"standin/internal/jobs/job"
+	"standin/internal/recording"
 	"standin/internal/recording/build"
 )
 
@@ -99,7 +100,13 @@ func (d *Delivery) finalize(ctx context.Context) error {
 			})
 		}
 	}
+	add := func(file recording.File) error { // it is uploaded at once
+		return d.Spool.AddFile(filepath.Join(folder, file.Name), file.Name, file.Bytes, file.SHA256)
+	}
 	packed, err := build.Pack(ctx, parts, []ingest.Report{d.Report.current()}, folder)
+	for _, file := range packed.Files {
+		err = errors.Join(err, add(file))
+	}
 	if err != nil {
 		return err
 	}
@@ -107,17 +114,12 @@ func (d *Delivery) finalize(ctx context.Context) error {
 	if err := os.MkdirAll(work, 0o700); err != nil {
 		return err
 	}
-	tracks, err := build.FindTracks(d.Spool.Bundles(), work, d.Attempt, d.Report.current(), d.Log)
+	tracks, err := build.FindTracks(&d.Report.files, d.Spool.Bundles(), work, d.Attempt, d.Report.current(), d.Log)
 	if err == nil {
-		err = build.PackTracks(ctx, &packed, tracks, folder, d.Log)
+		err = build.PackTracks(ctx, &packed, tracks, folder, d.Log, add)
 	}
 	if err := errors.Join(err, os.RemoveAll(work)); err != nil {
 		return err
-	}
-	for _, file := range packed.Files {
-		if err := d.Spool.AddFile(filepath.Join(folder, file.Name), file.Name, file.Bytes, file.SHA256); err != nil {
-			return err
-		}
 	}
 	if err := d.Report.setPacked(packed); err != nil {
 		return err

@@ -54,6 +54,7 @@ type Report struct {
 	packed    build.Packed // the final files, if the bot packed them
 	roster    roster
 	tracks    trackIndex
+	files     build.TrackFiles
 	sound     []recorder.SoundChange // on the report's clock, in order
 	own       ingest.Person          // the bot itself; without an ID unless it spoke
 	ownSpeech []ingest.Speech
@@ -73,6 +74,7 @@ func New(attempt int, version string, withoutRecording bool, store *spool.Spool,
 		content: ingest.Report{Attempt: attempt, BotVersion: version, WithoutRecording: withoutRecording, Parts: []ingest.RecordingPart{}},
 		roster:  roster{byID: make(map[string]*participant)},
 		tracks:  trackIndex{clock: clock, numbers: make(map[string]int), pageTrack: make(map[string]int)},
+		files:   build.TrackFiles{Folder: store.ScratchDir()},
 	}
 }
 

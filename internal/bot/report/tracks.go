@@ -135,6 +135,9 @@ func (s *TrackSink) AppendTracks(parts []recorder.ParticipantTrackPart) error {
 		if err := s.report.spool.AppendBundle(number, bundle); err != nil {
 			return err
 		}
+		if err := s.report.files.Append(segments); err != nil {
+			s.log.Warn("cannot collect the tracks of participants while they are recorded; they are packed at the end", "error", err)
+		}
 	}
 	for _, part := range parts {
 		if part.Cause != "" {

@@ -270,7 +270,7 @@ func (f *Finisher) pack(ctx context.Context, jobID uuid.UUID, attempts []attempt
 		if err != nil {
 			return Packed{}, err
 		}
-		attemptTracks, err := FindTracks(attempt.bundles(folder), folder, attempt.Attempt, attempt.report.Report, f.Log)
+		attemptTracks, err := FindTracks(nil, attempt.bundles(folder), folder, attempt.Attempt, attempt.report.Report, f.Log)
 		if err != nil {
 			return Packed{}, err
 		}
@@ -288,7 +288,7 @@ func (f *Finisher) pack(ctx context.Context, jobID uuid.UUID, attempts []attempt
 	if err != nil {
 		return packed, err
 	}
-	if err := PackTracks(ctx, &packed, tracks, work, f.Log); err != nil {
+	if err := PackTracks(ctx, &packed, tracks, work, f.Log, func(recording.File) error { return nil }); err != nil {
 		return Packed{}, err
 	}
 	progress(Packing, int64(len(parts)), int64(len(parts)))

@@ -259,6 +259,7 @@ type SourcePart struct {
 	Segments  []string  // files in recording order; "" or a missing file stands for missing segments
 	Encoded   string    // the part as an Encoder has packed it; empty if it was not
 	SoundOnly bool      // its picture is not packed
+	Whole     string    // file with all segments, which is removed, instead of Segments
 }
 
 // FindParts returns an attempt's parts: from the segments in a folder, named by

@@ -23,29 +23,26 @@ const (
 
 // packPictures packs the video of each participant, and what he shares, into one file for each codec. Nothing is
 // encoded. Between two tracks, the last picture is shown. A track whose participant is unknown has a file of its own.
-func (p packing) packPictures(ctx context.Context, packed *Packed, tracks []SourceTrack, log *slog.Logger) error {
+func (p packing) packPictures(ctx context.Context, packed *Packed, tracks []SourceTrack, log *slog.Logger,
+	finished func(recording.File) error,
+) error {
 	type picture struct {
 		piece
 		result int // index in packed.Tracks
 		source SourceTrack
 	}
 	var groups [][]picture
-	p.extension = ".mkv"
 	slices.SortStableFunc(tracks, func(a, b SourceTrack) int { return a.StartedAt.Compare(b.StartedAt) })
 	for _, track := range tracks {
 		*p.files++
-		segments := track.Segments
-		if missing := slices.Index(segments, ""); missing >= 0 {
-			segments = segments[:missing]
-		}
-		found, loss, err := p.remuxPicture(ctx, segments)
+		found, loss, err := p.remuxPicture(ctx, track)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if err != nil {
 			log.Warn("cannot read a participant's video", "attempt", track.Attempt, "track", track.Number, "error", err)
 			loss = LossUnusable
-		} else if loss == "" && len(segments) < len(track.Segments) {
+		} else if loss == "" && slices.Contains(track.Segments, "") {
 			loss = LossSegments
 		}
 		length := found.media.Duration
@@ -107,21 +104,37 @@ func (p packing) packPictures(ctx context.Context, packed *Packed, tracks []Sour
 		}
 		file.Kind = cmp.Or(first.Kind, recording.ParticipantVideo)
 		packed.Files = append(packed.Files, file)
+		if err := finished(file); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// remuxPicture writes the segments of a track to a file with an index.
-func (p packing) remuxPicture(ctx context.Context, segments []string) (found piece, loss Loss, err error) {
-	source, err := os.Create(filepath.Join(p.work, fmt.Sprintf("picture-%03d", *p.files)))
+// remuxPicture writes a track, up to its first missing segment, to a file with an index.
+func (p packing) remuxPicture(ctx context.Context, track SourceTrack) (found piece, loss Loss, err error) {
+	source := cmp.Or(track.Whole, filepath.Join(p.work, fmt.Sprintf("picture-%03d", *p.files)))
+	defer os.Remove(source)
+	file, err := os.OpenFile(source, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return found, "", err
 	}
-	defer os.Remove(source.Name())
-	if err := errors.Join(appendFiles(ctx, source, segments), source.Close()); err != nil {
+	segments := track.Segments
+	if missing := slices.Index(segments, ""); missing >= 0 {
+		segments = segments[:missing]
+	}
+	codec := make([]byte, 4)
+	err = appendFiles(ctx, file, segments)
+	_, _ = file.ReadAt(codec, 8) // of the header of IVF; ffmpeg refuses a file without one
+	if err := errors.Join(err, file.Close()); err != nil {
 		return found, "", err
 	}
-	found, loss, err = p.remuxFile(ctx, source.Name(), "")
-	found.raw = true
+	// Most tracks of H.264 are files of their own; others need another container first, since their size may change.
+	direct := string(codec) == "H264"
+	if !direct {
+		p.extension = ".mkv"
+	}
+	found, loss, err = p.remuxFile(ctx, source, "")
+	found.raw = !direct
 	return found, loss, err
 }

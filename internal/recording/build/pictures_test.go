@@ -74,7 +74,7 @@ func TestPackPictures(t *testing.T) {
 		track(0, 1, "a", vp8), track(1, 3, "a", small), track(2, 9, "a", vp8, ""), track(3, 5, "a", h264), shared, changed,
 		track(6, 2, "", vp8), track(7, 4, "", vp8), track(8, 4, "b", torn), track(9, 14, "b", vp9), track(10, 16, "b", av1),
 		track(11, 17, "a", upright),
-	}, dir, slog.New(slog.DiscardHandler)); err != nil {
+	}, dir, slog.New(slog.DiscardHandler), func(recording.File) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	manifest := newManifest(ManifestInput{}, []ingest.Report{{People: roster()}}, packed, "https://standin.test")

@@ -44,6 +44,14 @@ func (p packing) remux(ctx context.Context, part SourcePart) (pieces []piece, lo
 			return []piece{{path: encoded, media: media}}, "", nil
 		}
 	}
+	if part.Whole != "" {
+		*p.files++
+		found, loss, err := p.remuxFile(ctx, part.Whole, "")
+		if err = errors.Join(err, os.Remove(part.Whole)); found.path != "" {
+			pieces = []piece{found}
+		}
+		return pieces, loss, err
+	}
 	var header []byte
 	var began time.Duration
 	// The first run is empty if the first segment is missing.
@@ -289,7 +297,7 @@ func appendFile(ctx context.Context, target io.Writer, path string) error {
 // concatPieces concatenates the pieces of a group and returns the path of the
 // result.
 func (p packing) concatPieces(ctx context.Context, group []piece, name string) (string, error) {
-	if len(group) == 1 && !group[0].raw {
+	if len(group) == 1 && !group[0].raw && group[0].until == 0 {
 		return group[0].path, nil
 	}
 	var list strings.Builder

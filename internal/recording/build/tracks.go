@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"standin/internal/bot/ingest"
@@ -28,6 +29,7 @@ type SourceTrack struct {
 	PersonID  string // see ingest.AudioTrack
 	Kind      recording.MediaKind
 	Segments  []string // see SourcePart
+	Whole     string   // see SourcePart
 
 	OwnedUntil time.Time // see ingest.AudioTrack
 }
@@ -43,10 +45,15 @@ type PackedTrack struct {
 	Loss      Loss      `json:"loss,omitempty"`     // see PackedPart
 }
 
-// FindTracks returns an attempt's tracks: from its bundles, which it extracts
-// into folder, and from its report. It logs a damaged bundle, whose remaining
-// segments are then missing.
-func FindTracks(bundles []string, folder string, attempt int, report ingest.Report, log *slog.Logger) ([]SourceTrack, error) {
+// FindTracks returns an attempt's tracks: from its report, and from files to which all of them were appended, or else from its
+// bundles, which it extracts into folder. It logs a damaged bundle, whose remaining segments are then missing.
+func FindTracks(appended *TrackFiles, bundles []string, folder string, attempt int, report ingest.Report, log *slog.Logger) (
+	[]SourceTrack, error,
+) {
+	whole := appended.haveAll(report.AudioTracks)
+	if whole {
+		bundles = nil
+	}
 	for _, bundle := range bundles {
 		if err := unbundle(bundle, folder); err != nil {
 			log.Warn("cannot read a bundle of participant audio", "attempt", attempt, "error", err)
@@ -89,7 +96,9 @@ func FindTracks(bundles []string, folder string, attempt int, report ingest.Repo
 		found := track(reported.Number)
 		found.StartedAt, found.PersonID, found.Kind = reported.StartedAt, reported.PersonID, recording.MediaKind(reported.Kind)
 		found.OwnedUntil = reported.OwnedUntil
-		if reported.Segments > len(found.Segments) {
+		if whole {
+			found.Whole = appended.path(reported.Number)
+		} else if reported.Segments > len(found.Segments) {
 			incomplete[reported.Number] = true
 		}
 	}
@@ -106,10 +115,12 @@ var copyTracks = []string{
 	"-bsf:a", fmt.Sprintf(`setts=duration=if(DURATION\,DURATION\,%d/%d/TB)`, ingest.FLACFrameSamples, ingest.SoundRate),
 }
 
-// PackTracks packs each track into a file in dir, as Pack does with parts, and
-// adds the files to packed. A track that cannot be packed is a Loss instead of an
-// error, because the recording is not affected.
-func PackTracks(ctx context.Context, packed *Packed, tracks []SourceTrack, dir string, log *slog.Logger) error {
+// PackTracks packs each track into a file in dir, as Pack does with parts, and adds the files to packed: the largest, which are
+// pictures, are made first, and finished is called with each. A track that cannot be packed is a Loss instead of an error,
+// because the recording is not affected.
+func PackTracks(ctx context.Context, packed *Packed, tracks []SourceTrack, dir string, log *slog.Logger,
+	finished func(recording.File) error,
+) error {
 	if len(tracks) == 0 {
 		return nil
 	}
@@ -123,12 +134,20 @@ func PackTracks(ctx context.Context, packed *Packed, tracks []SourceTrack, dir s
 	}
 	defer os.RemoveAll(work) // the next run removes what is left
 	packing := packing{tools: tools, work: work, dir: dir, files: new(int), codecs: copyTracks, container: mp4File}
-	var pictures []SourceTrack
+	var pictures, sounds []SourceTrack
 	for _, track := range tracks {
 		if track.Kind == recording.ParticipantVideo || track.Kind == recording.ScreenShare {
 			pictures = append(pictures, track)
-			continue
+		} else {
+			sounds = append(sounds, track)
 		}
+	}
+	shown := Packed{Files: slices.Clone(packed.Files)}
+	if err := packing.packPictures(ctx, &shown, pictures, log, finished); err != nil {
+		return err
+	}
+	shown.Files = shown.Files[len(packed.Files):]
+	for _, track := range sounds {
 		file, loss, err := packing.packTrack(ctx, track, packed.Files)
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -143,9 +162,13 @@ func PackTracks(ctx context.Context, packed *Packed, tracks []SourceTrack, dir s
 		})
 		if file.Name != "" {
 			packed.Files = append(packed.Files, file)
+			if err := finished(file); err != nil {
+				return err
+			}
 		}
 	}
-	return packing.packPictures(ctx, packed, pictures, log)
+	packed.Files, packed.Tracks = append(packed.Files, shown.Files...), append(packed.Tracks, shown.Tracks...)
+	return nil
 }
 
 // packTrack packs one track, up to its first missing segment: other positions would not
@@ -154,7 +177,7 @@ func (p packing) packTrack(ctx context.Context, track SourceTrack, others []reco
 	if track.StartedAt.IsZero() {
 		return file, LossUnusable, errors.New("its start is unknown")
 	}
-	packed, loss, err := p.remux(ctx, SourcePart{Segments: track.Segments})
+	packed, loss, err := p.remux(ctx, SourcePart{Segments: track.Segments, Whole: track.Whole})
 	if err != nil || len(packed) == 0 {
 		return file, loss, err
 	}
@@ -168,6 +191,54 @@ type TrackSegment struct {
 	Track, Sequence int
 	StartedAt       time.Time // start of the whole track
 	Data            []byte
+}
+
+// TrackFiles are files to which the segments of tracks are appended while they are recorded, so that little is left to do when
+// the meeting ends.
+type TrackFiles struct {
+	Folder string
+
+	mu       sync.Mutex
+	segments map[int]int // of each track
+}
+
+// Append appends segments. If that fails, tracks are packed from bundles.
+func (f *TrackFiles) Append(segments []TrackSegment) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.segments == nil {
+		f.segments = make(map[int]int)
+	}
+	for _, s := range segments {
+		if f.segments[s.Track] != s.Sequence {
+			continue
+		}
+		f.segments[s.Track] = -1
+		file, err := os.OpenFile(f.path(s.Track), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+		if err != nil {
+			return err
+		}
+		_, err = file.Write(s.Data)
+		if err := errors.Join(err, file.Close()); err != nil {
+			return errors.Join(err, os.Remove(file.Name()))
+		}
+		f.segments[s.Track] = s.Sequence + 1
+	}
+	return nil
+}
+
+func (f *TrackFiles) path(track int) string {
+	return filepath.Join(f.Folder, fmt.Sprintf("track-%04d", track))
+}
+
+// haveAll reports whether the files have all segments of some tracks.
+func (f *TrackFiles) haveAll(tracks []ingest.AudioTrack) bool {
+	if f == nil {
+		return false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return !slices.ContainsFunc(tracks, func(t ingest.AudioTrack) bool { return t.Segments > 0 && f.segments[t.Number] != t.Segments })
 }
 
 // Bundle writes segments of several tracks into a tar archive. An entry's name

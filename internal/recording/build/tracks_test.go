@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -221,9 +222,9 @@ func TestPackedParticipantAudio(t *testing.T) {
 			}
 			report.AudioTracks[0].Segments = 1
 			log := slog.New(slog.DiscardHandler)
-			tracks, err := FindTracks([]string{bundle}, work, 0, report, log)
+			tracks, err := FindTracks(nil, []string{bundle}, work, 0, report, log)
 			if err == nil {
-				err = PackTracks(t.Context(), &packed, tracks, out, log)
+				err = PackTracks(t.Context(), &packed, tracks, out, log, func(recording.File) error { return nil })
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -251,5 +252,63 @@ func TestPackedParticipantAudio(t *testing.T) {
 				t.Errorf("track is %+v", media)
 			}
 		})
+	}
+}
+
+// TestTrackFiles checks that tracks that were appended to files while they were recorded are packed as those in bundles, which
+// are then not read, and that bundles are read when a file lacks a segment.
+func TestTrackFiles(t *testing.T) {
+	t.Parallel()
+	ada, ben := encodeTrack(t, 3), encodeTrack(t, 2)
+	starts, log := []time.Time{at(0.5), at(1.25)}, slog.New(slog.DiscardHandler)
+	report := ingest.Report{AudioTracks: []ingest.AudioTrack{reportedTrack(0, 0.5, len(ada), "a"), reportedTrack(1, 1.25, len(ben), "b")}}
+	pack := func(files *TrackFiles, bundles []string) (packed Packed) {
+		folder := t.TempDir()
+		tracks, err := FindTracks(files, bundles, folder, 0, report, log)
+		if err == nil {
+			err = PackTracks(t.Context(), &packed, tracks, folder, log, func(recording.File) error { return nil })
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return packed
+	}
+	folder := t.TempDir()
+	var paths []string
+	for i, bundle := range bundles(t, starts, ada, ben) {
+		paths = append(paths, filepath.Join(folder, ingest.BundleName(i)))
+		if err := os.WriteFile(paths[i], bundle, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := pack(nil, paths)
+	if len(want.Files) != 2 || want.Partial() {
+		t.Fatalf("from bundles: %+v", want)
+	}
+	for name, test := range map[string]struct {
+		missing int // sequence of Ada's segment that is not appended
+		folder  string
+		bundles []string
+	}{
+		"all":       {-1, t.TempDir(), nil},
+		"one lost":  {2, t.TempDir(), paths},
+		"the last":  {len(ada) - 1, t.TempDir(), paths},
+		"disk full": {-1, filepath.Join(t.TempDir(), "nothing"), paths},
+	} {
+		files := TrackFiles{Folder: test.folder}
+		for track, segments := range [][][]byte{ada, ben} {
+			for i, data := range segments {
+				if track == 0 && i == test.missing {
+					continue
+				}
+				err := files.Append([]TrackSegment{{Track: track, Sequence: i, StartedAt: starts[track], Data: data}})
+				if (err != nil) != (name == "disk full" && i == 0) {
+					t.Errorf("%s: segment %d of track %d: %v", name, i, track, err)
+				}
+			}
+		}
+		if got := pack(&files, test.bundles); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v, want %+v", name, got, want)
+		}
 	}
 }
