@@ -5,6 +5,7 @@ package report
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -74,7 +75,7 @@ func New(attempt int, version string, withoutRecording bool, store *spool.Spool,
 		content: ingest.Report{Attempt: attempt, BotVersion: version, WithoutRecording: withoutRecording, Parts: []ingest.RecordingPart{}},
 		roster:  roster{byID: make(map[string]*participant)},
 		tracks:  trackIndex{clock: clock, numbers: make(map[string]int), pageTrack: make(map[string]int)},
-		files:   build.TrackFiles{Folder: store.ScratchDir()},
+		files:   build.TrackFiles{Folder: filepath.Join(store.ScratchDir(), "tracks")},
 	}
 }
 

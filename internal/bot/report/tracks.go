@@ -2,6 +2,7 @@ package report
 
 import (
 	"log/slog"
+	"os"
 	"sync"
 	"time"
 
@@ -135,7 +136,12 @@ func (s *TrackSink) AppendTracks(parts []recorder.ParticipantTrackPart) error {
 		if err := s.report.spool.AppendBundle(number, bundle); err != nil {
 			return err
 		}
-		if err := s.report.files.Append(segments); err != nil {
+		if s.report.spool.Evicted() > 0 { // the service packs the recording, and the disk is needed
+			err = os.RemoveAll(s.report.files.Folder)
+		} else {
+			err = s.report.files.Append(segments)
+		}
+		if err != nil {
 			s.log.Warn("cannot collect the tracks of participants while they are recorded; they are packed at the end", "error", err)
 		}
 	}

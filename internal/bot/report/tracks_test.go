@@ -1,6 +1,9 @@
 package report
 
 import (
+	"errors"
+	"log/slog"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -8,6 +11,7 @@ import (
 	"standin/internal/bot/ingest"
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/recorder"
+	"standin/internal/bot/spool"
 )
 
 // TestTrackOwner: a track belongs to the one participant whose tile played it, and
@@ -54,5 +58,44 @@ func TestTrackOwner(t *testing.T) {
 	}
 	if saved := lastSaved(t, r); len(saved.AudioTracks) != 3 || saved.AudioTracks[0].PersonID != "ada" {
 		t.Errorf("saved: %+v", saved.AudioTracks)
+	}
+}
+
+// TestEvictedTracks checks that tracks take no second place on the disk once uploaded segments are evicted: the service packs
+// the recording then.
+func TestEvictedTracks(t *testing.T) {
+	t.Parallel()
+	store, err := spool.Open(filepath.Join(t.TempDir(), "spool"), spool.Settings{Limit: 200_000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	r := New(0, "v9", false, store, NewClock())
+	sink := NewTrackSink(slog.New(slog.DiscardHandler), r)
+	held := func() int {
+		files, _ := filepath.Glob(filepath.Join(store.ScratchDir(), "tracks", "*")) // the pattern is valid
+		return len(files)
+	}
+	track := recorder.ParticipantTrack{ID: "a", TrackID: "a", StartedAt: start}
+	for i := range 40 {
+		err := sink.AppendTracks([]recorder.ParticipantTrackPart{{ParticipantTrack: track, First: i, Chunks: [][]byte{make([]byte, 10_000)}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := store.Evicted() == 0; (held() == 1) != want {
+			t.Fatalf("after %d segments, of which %d are evicted: %d files", i+1, store.Evicted(), held())
+		}
+		if name, ok := store.NextFile(func(string) bool { return true }); ok {
+			file, version, err := store.OpenFile(name)
+			if err == nil {
+				err = errors.Join(file.Close(), store.MarkUploaded(version))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if store.Evicted() == 0 {
+		t.Error("nothing was evicted")
 	}
 }

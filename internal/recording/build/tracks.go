@@ -208,6 +208,7 @@ func (f *TrackFiles) Append(segments []TrackSegment) error {
 	defer f.mu.Unlock()
 	if f.segments == nil {
 		f.segments = make(map[int]int)
+		_ = os.MkdirAll(f.Folder, 0o700) // without it, no file can be opened
 	}
 	for _, s := range segments {
 		if f.segments[s.Track] != s.Sequence {
