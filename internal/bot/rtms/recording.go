@@ -11,6 +11,7 @@ import (
 	"standin/internal/base/retry"
 	"standin/internal/bot/ingest"
 	"standin/internal/bot/recorder"
+	"standin/internal/jobs/job"
 	"standin/internal/recording"
 )
 
@@ -87,7 +88,7 @@ func (m *Meeting) Record(ctx context.Context, settings recorder.Settings, sink r
 		voices: make(map[string]*voice), cameras: make(map[source]*camera), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	for _, p := range m.backlog {
-		r.startedAt = earlier(r.startedAt, m.localTime(p.timestamp))
+		r.startedAt = job.Earliest(r.startedAt, m.localTime(p.timestamp))
 	}
 	for _, p := range m.backlog {
 		r.add(p)
@@ -122,7 +123,7 @@ func (r *Recording) add(p packet) {
 	}
 	if away := &r.meeting.away; !away.from.IsZero() { // the first one since the media were lost
 		if at.Sub(away.from) > time.Second {
-			r.addGap(away.from, earlier(at, away.to), recording.GapNetworkLost)
+			r.addGap(away.from, job.Earliest(at, away.to), recording.GapNetworkLost)
 		}
 		away.from = time.Time{}
 	}
@@ -354,11 +355,4 @@ func level(samples []int16) float64 {
 		sum += float64(sample) * float64(sample)
 	}
 	return math.Sqrt(sum/float64(max(len(samples), 1))) / -math.MinInt16
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
 }

@@ -3,7 +3,6 @@ package dispatch
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -107,7 +106,7 @@ func decide(s situation) decision {
 	}
 	deadline := s.deadline()
 	if s.now.Before(deadline) {
-		return waitUntil(earlier(deadline, s.heartbeatDue()))
+		return waitUntil(job.Earliest(deadline, s.heartbeatDue()))
 	}
 	detail := fmt.Sprintf("the bot has been %s since %s, longer than the limit of %s", describe(status),
 		s.job.StatusSince.Format(time.RFC3339),
@@ -160,7 +159,7 @@ func (s situation) decideDue() decision {
 	case s.noZoomApp:
 		return fail(job.InternalError, "the team has no credentials of an app of Zoom (POST /api/v1/zoom-apps); the platform zoom-web needs none")
 	case s.noStream:
-		limit := earlier(end, job.Latest(joinAt, s.job.CreatedAt).Add(seconds(s.job.AutoLeave.AfterEntryDelaySeconds)))
+		limit := job.Earliest(end, job.Latest(joinAt, s.job.CreatedAt).Add(seconds(s.job.AutoLeave.AfterEntryDelaySeconds)))
 		if s.now.Before(limit) {
 			return decision{action: queue, until: limit, detail: "waiting for Zoom to announce the media stream of the meeting"}
 		}
@@ -171,10 +170,10 @@ func (s situation) decideDue() decision {
 	case !s.now.Before(end):
 		return s.missed("")
 	case s.otherBot != "": // it goes in once that has left
-		return decision{action: queue, until: earlier(s.now.Add(capacityRetry), end),
+		return decision{action: queue, until: job.Earliest(s.now.Add(capacityRetry), end),
 			detail: "the team has a bot in this meeting, of job " + s.otherBot}
 	case s.noCapacity != "":
-		return decision{action: queue, until: earlier(s.now.Add(capacityRetry), end), detail: s.noCapacity}
+		return decision{action: queue, until: job.Earliest(s.now.Add(capacityRetry), end), detail: s.noCapacity}
 	}
 	return decision{action: startAttempt}
 }
@@ -200,7 +199,7 @@ func (s situation) decidePrelaunched() decision {
 	case !early:
 		return decision{action: startPrelaunched}
 	case launched:
-		return waitUntil(earlier(joinAt, s.heartbeatDue()))
+		return waitUntil(job.Earliest(joinAt, s.heartbeatDue()))
 	case s.bot == launch.Starting:
 		return waitUntil(joinAt)
 	}
@@ -212,7 +211,7 @@ func (s situation) decidePrelaunched() decision {
 func (s situation) decideLaunch() decision {
 	end, startBy := s.job.AttemptStartedAt.Add(s.timeouts.Launch), s.startBy()
 	if !s.wasIn {
-		end = earlier(end, startBy)
+		end = job.Earliest(end, startBy)
 	}
 	switch {
 	case s.bot == launch.Running:
@@ -221,7 +220,7 @@ func (s situation) decideLaunch() decision {
 		return s.decideLost(s.explain("the bot ended before its first heartbeat"))
 	case s.bot == launch.Starting && s.now.Before(end):
 		if slow := s.job.AttemptStartedAt.Add(slowStart); s.now.Before(slow) {
-			return waitUntil(earlier(end, slow))
+			return waitUntil(job.Earliest(end, slow))
 		}
 		detail := s.explain("the bot has not started yet")
 		if told, _, _ := strings.Cut(detail, " ("); strings.HasPrefix(s.job.LaunchError, told) { // details of a cluster change often
@@ -254,7 +253,7 @@ func (s situation) decideLost(reason string) decision {
 	retry := wanted && s.now.Before(end) && !s.noStream
 	switch {
 	case retry && s.noCapacity != "":
-		return waitUntil(earlier(s.now.Add(capacityRetry), end)) // or another node has capacity
+		return waitUntil(job.Earliest(s.now.Add(capacityRetry), end)) // or another node has capacity
 	case retry:
 		return decision{action: startAttempt, detail: reason}
 	case s.hasMedia:
@@ -282,7 +281,7 @@ func (s situation) decideCancelled() decision {
 	case s.bot == launch.Unknown && s.job.HeartbeatAt.IsZero() && s.job.StartedAt.IsZero():
 		return decision{action: cleanUp} // a bot that starts later is told to leave
 	case !lost && s.now.Before(end):
-		return waitUntil(earlier(end, s.heartbeatDue()))
+		return waitUntil(job.Earliest(end, s.heartbeatDue()))
 	case s.hasMedia:
 		return decision{action: salvage, detail: "cancelled"}
 	}
@@ -378,5 +377,3 @@ func (s situation) startBy() time.Time {
 func maxLength(r job.Record) time.Duration { return seconds(r.AutoLeave.AfterMaxSeconds) }
 
 func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
-
-func earlier(times ...time.Time) time.Time { return slices.MinFunc(times, time.Time.Compare) }

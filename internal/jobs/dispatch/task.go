@@ -486,7 +486,7 @@ func (t *task) botStateChanged(ctx context.Context) {
 // launched or not: at, but no later than joinAt when the bot is prelaunched.
 func (t *task) wakeForLaunch(at time.Time) time.Time {
 	if t.job.Prelaunch == job.Prelaunched {
-		return earlier(at, t.job.JoinAt)
+		return job.Earliest(at, t.job.JoinAt)
 	}
 	return at
 }

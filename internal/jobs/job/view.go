@@ -101,3 +101,6 @@ func (t *Timestamp) UnmarshalText(text []byte) error {
 
 // Latest returns the latest of some times.
 func Latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
+
+// Earliest returns the earliest of some times.
+func Earliest(times ...time.Time) time.Time { return slices.MinFunc(times, time.Time.Compare) }

@@ -138,7 +138,7 @@ func Pack(ctx context.Context, parts []SourcePart, reports []ingest.Report, dir 
 			part := &packed.Parts[group[i].part]
 			if missing := part.StartedAt.Sub(ended); i > 0 && !ended.IsZero() && !part.StartedAt.IsZero() && missing >= shortestGap {
 				for _, pause := range paused {
-					missing -= max(0, earlier(pause.To, part.StartedAt).Sub(job.Latest(pause.From, ended)))
+					missing -= max(0, job.Earliest(pause.To, part.StartedAt).Sub(job.Latest(pause.From, ended)))
 				}
 				end += max(0, missing)
 			}
@@ -196,13 +196,6 @@ type piece struct {
 	start   time.Duration // in the file
 	until   time.Duration // what follows in the piece is left out; 0: nothing
 	raw     bool          // it has no index yet
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
 }
 
 // fileName returns the name of a file of the recording; number 0 is the first.
