@@ -67,7 +67,8 @@ func (d *Delivery) Deliver(ctx context.Context, end End) error {
 		return err
 	}
 	exited := ingest.EventData{EndReason: end.Reason, Detail: end.Detail}
-	if d.Attempt > 0 || end.Reason == ReasonSuperseded || d.Spool.Evicted() > 0 {
+	tracks, all := d.Report.files.Tracks(d.Attempt, d.Report.current())
+	if d.Attempt > 0 || end.Reason == ReasonSuperseded || d.Spool.Evicted() > 0 || !all {
 		// Only the service has the recordings of other attempts and the evicted
 		// segments: it packs the recording when it has the rest.
 		if err := d.Client.FlushMedia(ctx); err != nil {
@@ -79,11 +80,11 @@ func (d *Delivery) Deliver(ctx context.Context, end End) error {
 		return err
 	}
 	// If packing fails, the service packs the segments.
-	return errors.Join(d.finalize(ctx), d.Client.Flush(ctx))
+	return errors.Join(d.finalize(ctx, tracks), d.Client.Flush(ctx))
 }
 
 // finalize packs the recording and uploads it.
-func (d *Delivery) finalize(ctx context.Context) error {
+func (d *Delivery) finalize(ctx context.Context, tracks []build.SourceTrack) error {
 	if err := d.Events.Emit(job.BotPostProcessing, nil); err != nil {
 		return err
 	}
@@ -110,15 +111,7 @@ func (d *Delivery) finalize(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	work := filepath.Join(folder, "participant-audio")
-	if err := os.MkdirAll(work, 0o700); err != nil {
-		return err
-	}
-	tracks, err := build.FindTracks(&d.Report.files, d.Spool.Bundles(), work, d.Attempt, d.Report.current(), d.Log)
-	if err == nil {
-		err = build.PackTracks(ctx, &packed, tracks, folder, d.Log, add)
-	}
-	if err := errors.Join(err, os.RemoveAll(work)); err != nil {
+	if err := build.PackTracks(ctx, &packed, tracks, folder, d.Log, add); err != nil {
 		return err
 	}
 	if err := d.Report.setPacked(packed); err != nil {

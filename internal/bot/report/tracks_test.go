@@ -85,7 +85,10 @@ func TestEvictedTracks(t *testing.T) {
 		if want := store.Evicted() == 0; (held() == 1) != want {
 			t.Fatalf("after %d segments, of which %d are evicted: %d files", i+1, store.Evicted(), held())
 		}
-		if name, ok := store.NextFile(func(string) bool { return true }); ok {
+		for name, ok := "", true; ok; {
+			if name, ok = store.NextFile(func(string) bool { return true }); !ok {
+				break
+			}
 			file, version, err := store.OpenFile(name)
 			if err == nil {
 				err = errors.Join(file.Close(), store.MarkUploaded(version))

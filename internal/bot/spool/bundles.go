@@ -10,7 +10,7 @@ import (
 // rest is reserved for segments of the recording.
 const bundleShare = 0.8
 
-// AppendBundle adds a bundle of segments of audio tracks.
+// AppendBundle adds a bundle of segments of audio tracks. If its share is full, it does what AppendSegment does.
 func (s *Spool) AppendBundle(sequence int, data []byte) error {
 	name := ingest.BundleName(sequence)
 	if !ingest.IsBundleName(name) {
@@ -18,6 +18,3 @@ func (s *Spool) AppendBundle(sequence int, data []byte) error {
 	}
 	return s.append(name, data, int64(bundleShare*float64(s.limit)))
 }
-
-// Bundles returns the paths of all bundles in order.
-func (s *Spool) Bundles() []string { return s.paths(ingest.IsBundleName) }

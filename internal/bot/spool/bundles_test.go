@@ -9,8 +9,7 @@ import (
 	"standin/internal/bot/spool"
 )
 
-// TestBundlesLeaveSpace: bundles are refused while there is still space for the
-// recording.
+// TestBundlesLeaveSpace: bundles are refused while there is still space for the recording, unless older ones were uploaded.
 func TestBundlesLeaveSpace(t *testing.T) {
 	t.Parallel()
 	s, err := spool.Open(filepath.Join(t.TempDir(), "spool"), spool.Settings{Limit: 1000})
@@ -34,8 +33,15 @@ func TestBundlesLeaveSpace(t *testing.T) {
 	if name, _ := s.NextFile(func(string) bool { return true }); name != ingest.SegmentName(0, 0) {
 		t.Errorf("%s is uploaded first, want the recording's segment", name)
 	}
-	if bundles := s.Bundles(); len(bundles) != 2 || filepath.Base(bundles[1]) != ingest.BundleName(1) {
-		t.Errorf("bundles: %v", bundles)
+	if pending := s.PendingFiles(); pending != 3 {
+		t.Errorf("%d files are to be uploaded", pending)
+	}
+	for uploaded := range 2 { // the segment takes space of the bundles' share
+		upload(t, s, ingest.BundleName(uploaded))
+		err := s.AppendBundle(2+uploaded, part)
+		if full := errors.As(err, &full); full != (uploaded == 0) || s.Evicted() != uploaded+1 {
+			t.Errorf("after %d uploads: %v, %d evicted", uploaded+1, err, s.Evicted())
+		}
 	}
 	if err := s.Put(ingest.BundleName(7), part); err == nil {
 		t.Error("Put accepted the name of a bundle")

@@ -38,25 +38,26 @@ func (s *Spool) AppendSegment(part, sequence int, data []byte) error {
 	if known, err := s.hasSegment(name, data); known || err != nil {
 		return err
 	}
-	err := s.append(name, data, s.limit)
-	if errors.As(err, new(*FullError)) {
-		freed, failed := s.evict(int64(len(data)))
-		if !freed || failed != nil {
-			return errors.Join(err, failed)
-		}
-		return s.append(name, data, s.limit)
-	}
-	return err
+	return s.append(name, data, s.limit)
 }
 
-// append writes a segment or a bundle within a limit.
+// append writes a segment or a bundle within a limit, after eviction if necessary.
 func (s *Spool) append(name string, data []byte, limit int64) error {
-	release, err := s.files.reserve(limit, int64(len(data)))
-	if err != nil {
-		return err
+	wanted := int64(len(data))
+	for evicted := false; ; evicted = true {
+		release, err := s.files.reserve(limit, wanted)
+		if err == nil {
+			err = s.write(name, data)
+			release()
+		}
+		full := new(FullError)
+		if evicted || !errors.As(err, &full) {
+			return err
+		}
+		if freed, failed := s.evict(max(wanted, full.Used+wanted-limit)); !freed || failed != nil {
+			return errors.Join(err, failed)
+		}
 	}
-	defer release()
-	return s.write(name, data)
 }
 
 // Put adds a small file, or replaces it. The last version is always uploaded,
@@ -155,19 +156,11 @@ func (s *Spool) publishLocked(path string, published *file) (unchanged bool, err
 }
 
 // Segments returns the paths of a part's segments in order.
-func (s *Spool) Segments(part int) []string {
-	return s.paths(func(name string) bool {
-		number, _, ok := ingest.ParseSegmentName(name)
-		return ok && number == part
-	})
-}
-
-// paths returns the paths of files in the order of their names.
-func (s *Spool) paths(are func(name string) bool) (paths []string) {
+func (s *Spool) Segments(part int) (paths []string) {
 	s.files.mutex.Lock()
 	defer s.files.mutex.Unlock()
 	for name := range s.files.byName {
-		if are(name) {
+		if number, _, ok := ingest.ParseSegmentName(name); ok && number == part {
 			paths = append(paths, s.pathOf(name))
 		}
 	}

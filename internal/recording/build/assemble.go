@@ -270,7 +270,7 @@ func (f *Finisher) pack(ctx context.Context, jobID uuid.UUID, attempts []attempt
 		if err != nil {
 			return Packed{}, err
 		}
-		attemptTracks, err := FindTracks(nil, attempt.bundles(folder), folder, attempt.Attempt, attempt.report.Report, f.Log)
+		attemptTracks, err := FindTracks(attempt.bundles(folder), folder, attempt.Attempt, attempt.report.Report, f.Log)
 		if err != nil {
 			return Packed{}, err
 		}

@@ -45,15 +45,10 @@ type PackedTrack struct {
 	Loss      Loss      `json:"loss,omitempty"`     // see PackedPart
 }
 
-// FindTracks returns an attempt's tracks: from its report, and from files to which all of them were appended, or else from its
-// bundles, which it extracts into folder. It logs a damaged bundle, whose remaining segments are then missing.
-func FindTracks(appended *TrackFiles, bundles []string, folder string, attempt int, report ingest.Report, log *slog.Logger) (
-	[]SourceTrack, error,
-) {
-	whole := appended.haveAll(report.AudioTracks)
-	if whole {
-		bundles = nil
-	}
+// FindTracks returns an attempt's tracks: from its bundles, which it extracts
+// into folder, and from its report. It logs a damaged bundle, whose remaining
+// segments are then missing.
+func FindTracks(bundles []string, folder string, attempt int, report ingest.Report, log *slog.Logger) ([]SourceTrack, error) {
 	for _, bundle := range bundles {
 		if err := unbundle(bundle, folder); err != nil {
 			log.Warn("cannot read a bundle of participant audio", "attempt", attempt, "error", err)
@@ -94,11 +89,8 @@ func FindTracks(appended *TrackFiles, bundles []string, folder string, attempt i
 			continue
 		}
 		found := track(reported.Number)
-		found.StartedAt, found.PersonID, found.Kind = reported.StartedAt, reported.PersonID, recording.MediaKind(reported.Kind)
-		found.OwnedUntil = reported.OwnedUntil
-		if whole {
-			found.Whole = appended.path(reported.Number)
-		} else if reported.Segments > len(found.Segments) {
+		found.report(reported)
+		if reported.Segments > len(found.Segments) {
 			incomplete[reported.Number] = true
 		}
 	}
@@ -106,6 +98,11 @@ func FindTracks(appended *TrackFiles, bundles []string, folder string, attempt i
 		track(number).Segments = append(track(number).Segments, "")
 	}
 	return tracks, nil
+}
+
+// report sets what an attempt has reported of the track.
+func (t *SourceTrack) report(r ingest.AudioTrack) {
+	t.StartedAt, t.PersonID, t.Kind, t.OwnedUntil = r.StartedAt, r.PersonID, recording.MediaKind(r.Kind), r.OwnedUntil
 }
 
 // copyTracks are the codecs of tracks. ffmpeg does not know how long a frame of FLAC in a fragment is, and would drop the
@@ -142,11 +139,9 @@ func PackTracks(ctx context.Context, packed *Packed, tracks []SourceTrack, dir s
 			sounds = append(sounds, track)
 		}
 	}
-	shown := Packed{Files: slices.Clone(packed.Files)}
-	if err := packing.packPictures(ctx, &shown, pictures, log, finished); err != nil {
+	if err := packing.packPictures(ctx, packed, pictures, log, finished); err != nil {
 		return err
 	}
-	shown.Files = shown.Files[len(packed.Files):]
 	for _, track := range sounds {
 		file, loss, err := packing.packTrack(ctx, track, packed.Files)
 		if ctx.Err() != nil {
@@ -167,7 +162,6 @@ func PackTracks(ctx context.Context, packed *Packed, tracks []SourceTrack, dir s
 			}
 		}
 	}
-	packed.Files, packed.Tracks = append(packed.Files, shown.Files...), append(packed.Tracks, shown.Tracks...)
 	return nil
 }
 
@@ -202,7 +196,7 @@ type TrackFiles struct {
 	segments map[int]int // of each track
 }
 
-// Append appends segments. If that fails, tracks are packed from bundles.
+// Append appends segments.
 func (f *TrackFiles) Append(segments []TrackSegment) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -232,14 +226,21 @@ func (f *TrackFiles) path(track int) string {
 	return filepath.Join(f.Folder, fmt.Sprintf("track-%04d", track))
 }
 
-// haveAll reports whether the files have all segments of some tracks.
-func (f *TrackFiles) haveAll(tracks []ingest.AudioTrack) bool {
-	if f == nil {
-		return false
-	}
+// Tracks returns an attempt's tracks, and whether the files have all of their segments.
+func (f *TrackFiles) Tracks(attempt int, report ingest.Report) (tracks []SourceTrack, all bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return !slices.ContainsFunc(tracks, func(t ingest.AudioTrack) bool { return t.Segments > 0 && f.segments[t.Number] != t.Segments })
+	for _, reported := range report.AudioTracks {
+		if f.segments[reported.Number] != reported.Segments {
+			return nil, false
+		}
+		if reported.Segments > 0 {
+			track := SourceTrack{Attempt: attempt, Number: reported.Number, Whole: f.path(reported.Number)}
+			track.report(reported)
+			tracks = append(tracks, track)
+		}
+	}
+	return tracks, true
 }
 
 // Bundle writes segments of several tracks into a tar archive. An entry's name

@@ -222,7 +222,7 @@ func TestPackedParticipantAudio(t *testing.T) {
 			}
 			report.AudioTracks[0].Segments = 1
 			log := slog.New(slog.DiscardHandler)
-			tracks, err := FindTracks(nil, []string{bundle}, work, 0, report, log)
+			tracks, err := FindTracks([]string{bundle}, work, 0, report, log)
 			if err == nil {
 				err = PackTracks(t.Context(), &packed, tracks, out, log, func(recording.File) error { return nil })
 			}
@@ -255,24 +255,13 @@ func TestPackedParticipantAudio(t *testing.T) {
 	}
 }
 
-// TestTrackFiles checks that tracks that were appended to files while they were recorded are packed as those in bundles, which
-// are then not read, and that bundles are read when a file lacks a segment.
+// TestTrackFiles checks that tracks that were appended to files while they were recorded are packed as those in bundles, unless
+// a file lacks a segment.
 func TestTrackFiles(t *testing.T) {
 	t.Parallel()
 	ada, ben := encodeTrack(t, 3), encodeTrack(t, 2)
 	starts, log := []time.Time{at(0.5), at(1.25)}, slog.New(slog.DiscardHandler)
 	report := ingest.Report{AudioTracks: []ingest.AudioTrack{reportedTrack(0, 0.5, len(ada), "a"), reportedTrack(1, 1.25, len(ben), "b")}}
-	pack := func(files *TrackFiles, bundles []string) (packed Packed) {
-		folder := t.TempDir()
-		tracks, err := FindTracks(files, bundles, folder, 0, report, log)
-		if err == nil {
-			err = PackTracks(t.Context(), &packed, tracks, folder, log, func(recording.File) error { return nil })
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return packed
-	}
 	folder := t.TempDir()
 	var paths []string
 	for i, bundle := range bundles(t, starts, ada, ben) {
@@ -281,19 +270,29 @@ func TestTrackFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := pack(nil, paths)
+	pack := func(tracks []SourceTrack) (packed Packed) {
+		if err := PackTracks(t.Context(), &packed, tracks, t.TempDir(), log, func(recording.File) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		return packed
+	}
+	bundled, err := FindTracks(paths, folder, 0, report, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := pack(bundled)
 	if len(want.Files) != 2 || want.Partial() {
 		t.Fatalf("from bundles: %+v", want)
 	}
 	for name, test := range map[string]struct {
 		missing int // sequence of Ada's segment that is not appended
 		folder  string
-		bundles []string
+		all     bool
 	}{
-		"all":       {-1, t.TempDir(), nil},
-		"one lost":  {2, t.TempDir(), paths},
-		"the last":  {len(ada) - 1, t.TempDir(), paths},
-		"disk full": {-1, "/dev/null/tracks", paths},
+		"all":       {-1, t.TempDir(), true},
+		"one lost":  {2, t.TempDir(), false},
+		"the last":  {len(ada) - 1, t.TempDir(), false},
+		"disk full": {-1, "/dev/null/tracks", false},
 	} {
 		files := TrackFiles{Folder: test.folder}
 		for track, segments := range [][][]byte{ada, ben} {
@@ -307,8 +306,14 @@ func TestTrackFiles(t *testing.T) {
 				}
 			}
 		}
-		if got := pack(&files, test.bundles); !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: %+v, want %+v", name, got, want)
+		tracks, all := files.Tracks(0, report)
+		if all != test.all {
+			t.Errorf("%s: all %v", name, all)
+		}
+		if all {
+			if got := pack(tracks); !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: %+v, want %+v", name, got, want)
+			}
 		}
 	}
 }
