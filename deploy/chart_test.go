@@ -212,6 +212,39 @@ func TestChartReserve(t *testing.T) {
 	}
 }
 
+// TestChartNodes: the check of new nodes runs where bots run, also before they may, and asks the service and the platforms.
+// TestNodeAccount checks on a real API server what it may do.
+func TestChartNodes(t *testing.T) {
+	t.Parallel()
+	over := fullValues + "nodeCheck: {enabled: true, reach: ['https://meet.example']}\n"
+	var check *appsv1.DaemonSet
+	for document := range bytes.SplitSeq(renderChart(t, over), []byte("\n---\n")) {
+		if bytes.Contains(document, []byte("kind: DaemonSet")) {
+			check = one[*appsv1.DaemonSet](t, decode(t, "nodes", document))
+		}
+	}
+	if check == nil {
+		t.Fatal("the check of nodes is not rendered")
+	}
+	pod := check.Spec.Template.Spec
+	container := pod.Containers[0]
+	for rule, ok := range map[string]bool{
+		"place": pod.NodeSelector["bots"] == "yes" && slices.ContainsFunc(pod.Tolerations, func(toleration corev1.Toleration) bool {
+			return toleration.Key == "standin.dev/unchecked" && toleration.Operator == corev1.TolerationOpExists
+		}),
+		"selector":   selects(check.Spec.Selector.MatchLabels, check.Spec.Template.Labels),
+		"restricted": *pod.SecurityContext.RunAsNonRoot && *container.SecurityContext.ReadOnlyRootFilesystem,
+		"arguments": slices.Equal(container.Args, []string{
+			"node", "--reach=http://rec-standin.meetings.svc:80/readyz?exclude=storage,launcher", "--reach=https://meet.example",
+		}),
+		"its node": container.Env[0].ValueFrom.FieldRef.FieldPath == "spec.nodeName",
+	} {
+		if !ok {
+			t.Errorf("violated: %s in %+v", rule, pod)
+		}
+	}
+}
+
 // checkBotPolicy checks that nothing reaches the bots of the release, and that they reach only
 // addresses: TestEgressRulesMatchTheDialGuard checks which.
 func checkBotPolicy(t *testing.T, objects []runtime.Object) {
@@ -262,7 +295,7 @@ func TestChartValues(t *testing.T) {
 	}
 	for _, over := range []string{
 		"replica: 2", "replicaCount: 0", "service: {type: Cluster}", "ingress: {hosts: []}", "secret: {create: true}",
-		"bots: {cpuLimit: much}", "reserve: {max: 0}",
+		"bots: {cpuLimit: much}", "reserve: {max: 0}", "nodeCheck: {reach: meet}",
 		"env: {A: 1}", "baseURL: standin.example", "networkPolicy: {privateCIDRs: [all]}",
 	} {
 		if validate(over) == nil {

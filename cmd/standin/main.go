@@ -60,6 +60,7 @@ type commands struct {
 	Restore restoreCommand `cmd:"" group:"operate" help:"Load a backup into a database."`
 	Mail    mailCommand    `cmd:"" group:"operate" help:"Schedule meetings from calendar invitations in mail."`
 	Canary  canaryCommand  `cmd:"" group:"operate" help:"Visit a meeting at intervals and report when its pages no longer match the profile."`
+	Node    nodeCommand    `cmd:"" group:"operate" help:"Admit bots to a node of Kubernetes once the service and the platforms answer from it."`
 	Bot     botCommand     `cmd:"" group:"operate" help:"Run one bot, with the manual launcher. The service starts other bots itself."`
 
 	Completions completionsCommand `cmd:"" group:"operate" help:"Print a shell completion script."`

@@ -155,14 +155,20 @@ func send(t *testing.T, method, address string, body []byte) (int, []byte) {
 	return response.StatusCode, answer
 }
 
-// apply creates the objects of a manifest with strict field validation.
+// apply creates the objects of a manifest.
 func apply(t *testing.T, host, path string) {
 	t.Helper()
 	content, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for document := range strings.SplitSeq(string(content), "\n---\n") {
+	create(t, host, string(content))
+}
+
+// create creates objects with strict field validation.
+func create(t *testing.T, host, content string) {
+	t.Helper()
+	for document := range strings.SplitSeq(content, "\n---\n") {
 		var o struct {
 			APIVersion, Kind string
 			Metadata         struct{ Namespace string }
@@ -172,7 +178,7 @@ func apply(t *testing.T, host, path string) {
 			err = yaml.Unmarshal(encoded, &o)
 		}
 		if err != nil {
-			t.Fatalf("%s: %v", path, err)
+			t.Fatalf("%s: %v", document, err)
 		}
 		root := "/apis/" + o.APIVersion
 		if o.APIVersion == "v1" {
@@ -182,12 +188,10 @@ func apply(t *testing.T, host, path string) {
 			root += "/namespaces/" + o.Metadata.Namespace
 		}
 		resource := strings.ToLower(o.Kind) + "s"
-		if o.Kind == "NetworkPolicy" {
-			resource = "networkpolicies"
-		}
+		resource = strings.Replace(resource, "policys", "policies", 1)
 		code, answer := send(t, http.MethodPost, host+root+"/"+resource+"?fieldValidation=Strict", encoded)
 		if code/100 != 2 {
-			t.Fatalf("%s: %s: %d %s", path, o.Kind, code, answer)
+			t.Fatalf("%s: %d %s", document, code, answer)
 		}
 	}
 }
