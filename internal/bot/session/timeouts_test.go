@@ -47,7 +47,7 @@ func TestPauseBefore(t *testing.T) {
 // TestMayRejoin: a bot that was never admitted does not retry forever.
 func TestMayRejoin(t *testing.T) {
 	t.Parallel()
-	a := newAttempt(Settings{Timeouts: Timeouts{MaxRejoins: 2}}.withDefaults(), nil, nil)
+	a := newAttempt(Settings{Timeouts: Timeouts{MaxRejoins: 2}}.withDefaults(), newTestSpool(t), nil)
 	if _, ok := a.mayRejoin(after(121), after(0)); ok {
 		t.Error("it retries after two minutes outside")
 	}
@@ -57,7 +57,7 @@ func TestMayRejoin(t *testing.T) {
 			t.Errorf("rejoin %d: %v, want %v", i, ok, want)
 		}
 	}
-	never := newAttempt(Settings{Timeouts: Timeouts{MaxRejoins: -1}}.withDefaults(), nil, nil)
+	never := newAttempt(Settings{Timeouts: Timeouts{MaxRejoins: -1}}.withDefaults(), newTestSpool(t), nil)
 	if _, ok := never.mayRejoin(after(1), after(0)); ok {
 		t.Error("it rejoins with MaxRejoins -1")
 	}
