@@ -30,20 +30,18 @@ func (c *nodeCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	for {
+	for ctx.Err() == nil {
 		if err = c.reach(ctx); err == nil {
 			err = kubernetes.AdmitBots(ctx, config, c.Name)
 		}
 		if err == nil {
+			log.Info("bots may start")
+			<-ctx.Done()
 			break
 		}
 		log.Warn("no bots yet", "error", err)
-		if retry.Sleep(ctx, 5*time.Second) != nil {
-			return nil
-		}
+		_ = retry.Sleep(ctx, 5*time.Second) // the end of ctx ends the loop
 	}
-	log.Info("bots may start")
-	<-ctx.Done()
 	return nil
 }
 
