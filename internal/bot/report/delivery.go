@@ -69,8 +69,8 @@ func (d *Delivery) Deliver(ctx context.Context, end End) error {
 	exited := ingest.EventData{EndReason: end.Reason, Detail: end.Detail}
 	tracks, all := d.Report.files.Tracks(d.Attempt, d.Report.current())
 	if d.Attempt > 0 || end.Reason == ReasonSuperseded || d.Spool.Evicted() > 0 || !all {
-		// Only the service has the recordings of other attempts and the evicted
-		// segments: it packs the recording when it has the rest.
+		// Only the service has the recordings of other attempts, the evicted segments and
+		// all tracks: it packs the recording when it has the rest.
 		if err := d.Client.FlushMedia(ctx); err != nil {
 			return err
 		}
