@@ -375,7 +375,7 @@ func (p *practice) invite(ctx context.Context, id string) error {
 		if err != nil {
 			return err
 		}
-		if one.Ended() {
+		if one.Ended() || one.Status == "scheduled" { // for another day
 			continue
 		}
 		if _, err := p.api.WaitUntilDone(ctx, one.ID, time.Second); err != nil {

@@ -41,7 +41,7 @@ func runPractice(t *testing.T, flags ...string) *practiceRun {
 	needTools(t)
 	testbrowser.Reserve(t)
 	r := &practiceRun{T: t, dir: t.TempDir()}
-	command := exec.CommandContext(t.Context(), testedBinary(), append([]string{"practice", "--no-browser", "--data-dir", r.dir}, flags...)...)
+	command := exec.Command(testedBinary(), append([]string{"practice", "--no-browser", "--data-dir", r.dir}, flags...)...)
 	output, err := command.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -54,6 +54,9 @@ func runPractice(t *testing.T, flags ...string) *practiceRun {
 	t.Cleanup(func() {
 		_ = command.Process.Signal(syscall.SIGINT)
 		<-exited
+		if code := command.ProcessState.ExitCode(); code != 0 {
+			t.Errorf("after Ctrl-C it ended with code %d", code)
+		}
 		stopBots(t, r.dir)
 		if text, err := os.ReadFile(filepath.Join(r.dir, "standin.log")); t.Failed() && err == nil {
 			t.Logf("log:\n%s", strings.Join(regexp.MustCompile("(?m)^.*(WARN|ERROR|meeting event).*$").FindAllString(string(text), 50), "\n"))
@@ -212,6 +215,17 @@ func TestPracticeVoiceAgent(t *testing.T) {
 	p.awaitVoice("Standin")
 }
 
+// createLater creates a job for another day, which must not keep the practice from ending.
+func (r *practiceRun) createLater() {
+	r.Helper()
+	_, _, err := r.api().CreateJob(r.Context(), client.NewJob{
+		ExternalID: "another day", MeetingURL: "https://meet.google.com/abc-defg-hij", JoinAt: new(time.Now().Add(72 * time.Hour)),
+	})
+	if err != nil {
+		r.Fatal(err)
+	}
+}
+
 // TestPractice watches a bot in the practice meeting, joins as a person who speaks, hears the bot
 // speak, decides about another bot, ends the meeting and plays the recording.
 func TestPractice(t *testing.T) {
@@ -220,6 +234,7 @@ func TestPractice(t *testing.T) {
 		testprocess.Run(t, "pocketsphinx_continuous") // skips or fails
 	}
 	r := runPractice(t)
+	r.createLater()
 	words := filepath.Join(t.TempDir(), "words.wav")
 	said, err := speechserver.New().Speak(t.Context(), "The photos are ready.")
 	if err == nil {
