@@ -14,13 +14,13 @@ import (
 type nodeCommand struct {
 	launch.LogSettings
 	Name  string   `env:"STANDIN_NODE_NAME" required:"" help:"Name of the node."`
-	Reach []string `default:"https://meet.google.com,https://teams.microsoft.com,https://zoom.us" help:"URLs that must answer, such as those of the service and the platforms."`
+	Reach []string `default:"https://meet.google.com,https://teams.microsoft.com,https://zoom.us" help:"URLs that must answer."`
 }
 
 // Help describes the check.
 func (nodeCommand) Help() string {
-	return "Removes the taint standin.dev/unchecked from a node of Kubernetes once all URLs answer from it, so that a new node gets bots only " +
-		"when they work there. Runs until it is stopped."
+	return "Removes the taint standin.dev/unchecked from a node of Kubernetes once all URLs answer from it, such as those of the service " +
+		"and the platforms, so that a new node gets bots only when they work there. Runs until it is stopped."
 }
 
 // Run admits bots to the node once all URLs answer.

@@ -443,11 +443,6 @@ func (t *task) takeBackSlot() {
 	}
 }
 
-// stopBot stops the bot of the current attempt.
-func (t *task) stopBot(ctx context.Context) error {
-	return t.d.Launcher.Stop(ctx, t.job.ID, t.job.Attempt)
-}
-
 // botState returns the state of the current attempt's bot. This node's launcher
 // cannot know the bots of other nodes. A simulated bot that its own node does
 // not know ended with the service that ran it.

@@ -73,6 +73,11 @@ func (t *task) salvage(ctx context.Context, detail string) error {
 	})
 }
 
+// stopBot stops the bot of the current attempt.
+func (t *task) stopBot(ctx context.Context) error {
+	return t.d.Launcher.Stop(ctx, t.job.ID, t.job.Attempt)
+}
+
 // giveUp stops the bot and fails the job.
 func (t *task) giveUp(ctx context.Context, code job.FailureCode, detail string) error {
 	if err := t.stopBot(ctx); err != nil {

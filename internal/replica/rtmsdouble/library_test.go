@@ -12,6 +12,25 @@ import (
 	"standin/internal/replica/rtmsdouble"
 )
 
+// startForPrograms starts a double for other programs, with the video of a camera and a file of the certificate.
+func startForPrograms(t *testing.T) (server *rtmsdouble.Server, camera [][]byte, certificate string) {
+	t.Helper()
+	server, err := rtmsdouble.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() })
+	camera, err = rtmsdouble.MakeVideo(320, 180)
+	certificate = filepath.Join(t.TempDir(), "ca.pem")
+	if err == nil {
+		err = os.WriteFile(certificate, server.Certificate(), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server, camera, certificate
+}
+
 // TestZoomLibrary: Zoom's own client library joins the double, and receives everything that it can hand on: it has no
 // function for chat. make rtms-library installs it.
 func TestZoomLibrary(t *testing.T) {
@@ -20,22 +39,10 @@ func TestZoomLibrary(t *testing.T) {
 	if python == "" {
 		t.Skip("STANDIN_TEST_RTMS_PYTHON is not set; run make rtms-library")
 	}
-	server, err := rtmsdouble.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Close()
-	frames, err := rtmsdouble.MakeVideo(320, 180)
-	if err != nil {
-		t.Fatal(err)
-	}
+	server, frames, certificate := startForPrograms(t)
 	m := server.Open(rtmsdouble.Settings{})
 	m.Join(rtmsdouble.Person{ID: 16778240, Name: "Ada", Tone: 440}, rtmsdouble.Person{ID: 33556610, Name: "Ben", Tone: 660})
 	stream := m.Stream()
-	certificate := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(certificate, server.Certificate(), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	arguments := map[string]string{
 		"meetingUuid": stream.MeetingUUID, "streamId": stream.StreamID, "serverUrls": stream.ServerURLs, "caFile": certificate,
 		"clientId": rtmsdouble.ClientID, "secret": rtmsdouble.Secret,

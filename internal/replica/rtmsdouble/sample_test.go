@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -28,19 +27,7 @@ func TestZoomSample(t *testing.T) {
 	if sample == "" {
 		t.Skip("STANDIN_TEST_RTMS_SAMPLE is not set")
 	}
-	server, err := rtmsdouble.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = server.Close() })
-	frames, err := rtmsdouble.MakeVideo(320, 180)
-	if err != nil {
-		t.Fatal(err)
-	}
-	certificate := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(certificate, server.Certificate(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	server, frames, certificate := startForPrograms(t)
 	for mode, flags := range map[string]string{"unified": "32", "split": "31"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
