@@ -43,11 +43,6 @@ func encodeVideo(ctx context.Context, design sourceDesign, q quality, path strin
 	})
 }
 
-// encodeAudio renders one loop and encodes it to Opus with ffmpeg.
-func encodeAudio(ctx context.Context, design sourceDesign, path string) error {
-	return encodeSamples(ctx, design.voice.samples(loopLength), path)
-}
-
 // encodeSamples encodes samples at 48 kHz to Opus with ffmpeg. Each Ogg page contains one
 // packet, because the reader returns pages.
 func encodeSamples(ctx context.Context, samples []int16, path string) error {

@@ -105,7 +105,7 @@ func createMedia(ctx context.Context, q quality, dir string) error {
 		if err := encodeVideo(ctx, design, q, filepath.Join(working, design.name+".ivf")); err != nil {
 			return fmt.Errorf("encode the picture of the %s participant: %w", design.name, err)
 		}
-		if err := encodeAudio(ctx, design, filepath.Join(working, design.name+".ogg")); err != nil {
+		if err := encodeSamples(ctx, design.voice.samples(loopLength), filepath.Join(working, design.name+".ogg")); err != nil {
 			return fmt.Errorf("encode the sound of the %s participant: %w", design.name, err)
 		}
 	}

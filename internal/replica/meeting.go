@@ -80,7 +80,7 @@ func newMeeting(
 		films:      films,
 		utterances: make(chan utterance, 8),
 		api:        api,
-		clock:      newClock(),
+		clock:      clock{start: time.Now()},
 		log:        log,
 		hostAbsent: settings.HostAbsent,
 		changed:    make(chan struct{}),
@@ -159,13 +159,12 @@ func (m *Meeting) admitWaiting(now time.Time) (next time.Duration, changed <-cha
 	next = time.Hour
 	var admit []string
 	m.mu.Lock()
+	hostIsThere := slices.ContainsFunc(m.guests, func(g *guest) bool { return g.host && g.State == StateAdmitted && !g.Vanished })
 	for _, g := range m.guests {
-		if g.State != StateLobby {
+		if g.State != StateLobby || hostIsThere {
 			continue
 		}
-		if left := m.settings.AdmitAfter - now.Sub(g.Since); m.hostIsThere() {
-			continue
-		} else if left > 0 {
+		if left := m.settings.AdmitAfter - now.Sub(g.Since); left > 0 {
 			next = min(next, left)
 		} else {
 			admit = append(admit, g.ID)

@@ -79,8 +79,6 @@ func (c *cursor) wake() time.Duration { return c.loop.position(c.next) }
 // monotonic.
 type clock struct{ start time.Time }
 
-func newClock() clock { return clock{start: time.Now()} }
-
 func (c clock) now() time.Duration { return time.Since(c.start) }
 
 // networkTime returns a time of the meeting in the 64-bit NTP format (RFC 3550,

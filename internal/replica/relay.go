@@ -260,11 +260,6 @@ func (m *Meeting) waiting(self *guest) []pageIdentity {
 	return waiting
 }
 
-// hostIsThere reports whether a host is in the meeting. The caller holds the lock.
-func (m *Meeting) hostIsThere() bool {
-	return slices.ContainsFunc(m.guests, func(g *guest) bool { return g.host && g.State == StateAdmitted && !g.Vanished })
-}
-
 // decide carries out what a host decides about a guest, or the end of the meeting.
 func (m *Meeting) decide(host, action, about string) error {
 	m.mu.Lock()

@@ -158,10 +158,6 @@ const (
 // passcodePattern allows characters that need no encoding in URLs.
 var passcodePattern = regexp.MustCompile(`^[A-Za-z0-9._-]{0,64}$`)
 
-func defaultParticipants() []Participant {
-	return []Participant{{Name: "Ada Quill", Beeps: true}, {Name: "Ben Okafor"}}
-}
-
 // complete returns the settings with defaults.
 func (s Settings) complete() (Settings, traits, error) {
 	if s.Platform == "" {
@@ -175,7 +171,7 @@ func (s Settings) complete() (Settings, traits, error) {
 		s.Code = platform.randomCode()
 	}
 	if s.Participants == nil {
-		s.Participants = defaultParticipants()
+		s.Participants = []Participant{{Name: "Ada Quill", Beeps: true}, {Name: "Ben Okafor"}}
 	}
 	if s.Language == "" {
 		s.Language = "en"

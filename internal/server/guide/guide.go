@@ -7,14 +7,11 @@ import (
 	"cmp"
 	_ "embed" // for the template, the style, the scripts and the icon
 	"encoding/json"
-	"encoding/xml"
 	"fmt"
 	"html/template"
 	"io/fs"
 	"net/http"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -194,49 +191,25 @@ func listPages(contents []navigation) []byte {
 	return out.Bytes()
 }
 
-// Write writes the site to a directory as a service serves it: the pages below Path, and the lists
-// of pages at the top. The sitemap names the pages below the URL base.
-func (s *Site) Write(dir, base string) error {
-	var listed struct { // a sitemap for search engines (sitemaps.org)
-		XMLName xml.Name `xml:"http://www.sitemaps.org/schemas/sitemap/0.9 urlset"`
-		URLs    []struct {
-			Location string `xml:"loc"`
-		} `xml:"url"`
-	}
+// Public returns the files of the site as a service serves it, by their paths: the pages below Path, and the lists of pages at
+// the top. The sitemap names the pages below the URL base.
+func (s *Site) Public(base string) map[string][]byte {
+	base = strings.TrimRight(base, "/")
+	var urls []byte // a sitemap for search engines (sitemaps.org)
 	for _, name := range s.pages {
-		listed.URLs = append(listed.URLs, struct {
-			Location string `xml:"loc"`
-		}{strings.TrimRight(base, "/") + Path + name + ".html"})
-	}
-	urls, err := xml.MarshalIndent(listed, "", " ")
-	if err != nil {
-		return fmt.Errorf("write the sitemap: %w", err)
+		urls = append(urls, base+Path+name+".html\n"...)
 	}
 	files := map[string][]byte{
-		"sitemap.xml": append([]byte(xml.Header), urls...),
+		"sitemap.txt": urls,
 		listPath[1:]:  s.list,
 		"index.html": []byte(`<!doctype html><meta charset="utf-8"><title>Standin</title><meta http-equiv="refresh" content="0; url=` +
 			Path[1:] + home + `.html">`),
-		"robots.txt": []byte("Sitemap: " + strings.TrimRight(base, "/") + "/sitemap.xml\n"),
+		"robots.txt": []byte("Sitemap: " + base + "/sitemap.txt\n"),
 	}
 	for name, content := range s.files {
 		files[Path[1:]+name] = content
 	}
-	return WriteFiles(dir, files)
-}
-
-// WriteFiles writes the files of a public site, by their paths, to a directory.
-func WriteFiles(dir string, files map[string][]byte) error {
-	for name, content := range files {
-		file := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil { // #nosec G301 -- a public site
-			return err
-		}
-		if err := os.WriteFile(file, content, 0o644); err != nil { // #nosec G306 -- a public site
-			return err
-		}
-	}
-	return nil
+	return files
 }
 
 // policy allows only the guide's own files.

@@ -349,27 +349,24 @@ func TestHandler(t *testing.T) {
 	}
 }
 
-// TestWrite checks that the files of the site are written, with the lists of pages.
-func TestWrite(t *testing.T) {
+// TestPublic checks the files of a public site: its pages and the lists of them.
+func TestPublic(t *testing.T) {
 	t.Parallel()
-	site, dir := build(t), t.TempDir()
-	if err := site.Write(dir, "https://docs.example.com/"); err != nil {
-		t.Fatal(err)
-	}
+	site := build(t)
+	files := site.Public("https://docs.example.com/")
 	for name, content := range site.files {
-		written, err := os.ReadFile(filepath.Join(dir, "docs/guide", filepath.FromSlash(name)))
-		if err != nil || len(written) != len(content) {
-			t.Errorf("%s: %d bytes, %v", name, len(written), err)
+		if !bytes.Equal(files["docs/guide/"+name], content) {
+			t.Errorf("%s: %d bytes", name, len(files["docs/guide/"+name]))
 		}
 	}
 	for name, want := range map[string]string{
-		"sitemap.xml": "<loc>https://docs.example.com/docs/guide/tutorials/from-recall.html</loc>",
+		"sitemap.txt": "\nhttps://docs.example.com/docs/guide/tutorials/from-recall.html\n",
 		"llms.txt":    "(/docs/guide/webhooks.md)",
-		"robots.txt":  "https://docs.example.com/sitemap.xml",
+		"robots.txt":  "https://docs.example.com/sitemap.txt",
 		"index.html":  "docs/guide/index.html",
 	} {
-		if written, err := os.ReadFile(filepath.Join(dir, name)); err != nil || !strings.Contains(string(written), want) {
-			t.Errorf("%s lacks %s: %s, %v", name, want, written, err)
+		if !bytes.Contains(files[name], []byte(want)) {
+			t.Errorf("%s lacks %s: %s", name, want, files[name])
 		}
 	}
 }

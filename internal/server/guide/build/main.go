@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"standin/api"
 	"standin/docs"
@@ -36,12 +37,19 @@ func run(version, base string, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := site.Write(args[0], base); err != nil {
-		return err
-	}
-	files := map[string][]byte{"docs/index.html": reference.Page, "openapi.json": description.JSON()}
+	files := site.Public(base)
+	files["docs/index.html"], files["openapi.json"] = reference.Page, description.JSON()
 	for _, name := range reference.Assets() {
 		files["docs/assets/"+name], _, _ = reference.Asset(name)
 	}
-	return guide.WriteFiles(args[0], files)
+	for name, content := range files {
+		file := filepath.Join(args[0], filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil { // #nosec G301 -- a public site
+			return err
+		}
+		if err := os.WriteFile(file, content, 0o644); err != nil { // #nosec G306 -- a public site
+			return err
+		}
+	}
+	return nil
 }
