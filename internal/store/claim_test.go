@@ -165,6 +165,30 @@ func TestClaimOrder(t *testing.T) {
 	})
 }
 
+// TestUnscheduled checks that live jobs that began soon after they were created count for the same time of the next three weeks.
+func TestUnscheduled(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		consumer, began := newConsumer(t, s).ID, time.Now()
+		for _, in := range []time.Duration{0, 14 * time.Minute, 15 * time.Minute, 72 * time.Hour} {
+			r := newJob(consumer)
+			r.CreatedAt = began
+			r.JoinAt, r.WakeAt = began.Add(in), began.Add(in)
+			insert(t, s, r)
+			r = newJob(consumer)
+			r.Mode, r.CreatedAt, r.JoinAt = job.Test, began, began
+			insert(t, s, r)
+		}
+		for at, want := range map[time.Time]int{
+			began: 0, began.AddDate(0, 0, 7): 2, began.AddDate(0, 0, 21).Add(-10 * time.Minute): 2, began.AddDate(0, 0, 28): 0,
+			began.AddDate(0, 0, 14).Add(-16 * time.Minute): 0, began.AddDate(0, 0, 14).Add(time.Minute): 0,
+		} {
+			if got, err := s.Unscheduled(t.Context(), at, 15*time.Minute); err != nil || got != want {
+				t.Errorf("at %s: %d bots (%v), want %d", at.Sub(began), got, err, want)
+			}
+		}
+	})
+}
+
 // TestClaimPrelaunched checks that a job is claimed once to be prelaunched, that a job
 // with a prelaunched bot is left to its node, and that the bot counts for its
 // consumer's limit.

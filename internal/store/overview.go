@@ -167,6 +167,25 @@ func (db *Reader) Upcoming(ctx context.Context, from, until time.Time, length ti
 	return slices.DeleteFunc(counts, func(c job.UpcomingCount) bool { return c.Bots == 0 }), err
 }
 
+// Unscheduled returns how many live bots began, and were created as shortly before, within a time from now in one of the last
+// three weeks, the most of them. Because IDs begin with the time of their creation, it uses the primary key.
+func (db *Reader) Unscheduled(ctx context.Context, now time.Time, within time.Duration) (most int, err error) {
+	firstID := func(t time.Time) string {
+		digits := fmt.Sprintf("%012x", t.UnixMilli())
+		return digits[:8] + "-" + digits[8:]
+	}
+	for week := range 3 {
+		from := now.AddDate(0, 0, -7*(week+1))
+		n, err := queryValue[int](ctx, db, "count bots that were not scheduled", `SELECT COUNT(*) FROM jobs
+			WHERE id >= $1 AND id < $2 AND mode = 'live' AND join_at < created_at + $3`, firstID(from), firstID(from.Add(within)), within)
+		if err != nil {
+			return 0, err
+		}
+		most = max(most, n)
+	}
+	return most, nil
+}
+
 const dayMillis = 24 * 60 * 60 * 1000
 
 // usageSums are the sums of what a job.Usage has, each preceded by a comma, with a format for their terms.

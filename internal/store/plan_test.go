@@ -44,6 +44,10 @@ func TestHotPlans(t *testing.T) {
 			"SEARCH attempt_ends USING INDEX attempt_ends_failed (at>?)",
 			"SEARCH e USING COVERING INDEX attempt_ends_all (platform=? AND account=? AND at>?)",
 		}, true},
+		"bots that were not scheduled": {func(ctx context.Context, s *store.Store) error {
+			_, err := s.Unscheduled(ctx, now, time.Hour)
+			return err
+		}, []string{"SEARCH jobs USING INDEX sqlite_autoindex_jobs_1 (id>? AND id<?)"}, false},
 		"list of jobs, first page": {func(ctx context.Context, s *store.Store) error {
 			_, _, err := s.ListJobs(ctx, account.Caller{ConsumerID: uuid.New(), Mode: job.Live}, job.Filter{}, job.Cursor{}, 20)
 			return err

@@ -57,6 +57,10 @@ func TestCapacityFollowsReportedUsage(t *testing.T) {
 		if !slices.ContainsFunc(fleet.Week, starts) || slices.ContainsFunc(fleet.Upcoming, starts) {
 			t.Errorf("a job in three days: the week %+v, the day %+v", fleet.Week, fleet.Upcoming)
 		}
+		weekLater := func() time.Time { return time.Now().AddDate(0, 0, 7).Add(-dispatch.ReserveTime / 2) }
+		if fleet, err = dispatch.NewFleetReader(h.Store, 0, weekLater).Fleet(t.Context()); err != nil || fleet.Unscheduled != 3 {
+			t.Errorf("%d bots may begin unscheduled, want 3 (%v)", fleet.Unscheduled, err)
+		}
 
 		h.cancel(t, waiting)
 		h.lose(t, d, bots[0], 0)

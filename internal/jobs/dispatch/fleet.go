@@ -14,6 +14,8 @@ const (
 	// forecastTime is how far ahead the demand for bots is counted, and weekTime how far ahead it is
 	// counted every weekAge.
 	forecastTime, weekTime, weekAge = 24 * time.Hour, 7 * 24 * time.Hour, 10 * time.Minute
+	// ReserveTime is how far ahead nodes are ordered.
+	ReserveTime = 15 * time.Minute
 	// forecastInterval is the interval in which starting bots are counted
 	// together.
 	forecastInterval = 5 * time.Minute
@@ -28,6 +30,7 @@ type Fleet struct {
 	Capacity        int                // bots that fit on all nodes
 	Bots            int                // that use capacity
 	Upcoming, Week  []job.UpcomingCount
+	Unscheduled     int                     // bots that began unscheduled within ReserveTime in one of the last weeks
 	BotUsage        map[string]BotResources // average last reported by the bots of a node, by its ID; 0 when none reported
 	OldestHeartbeat time.Duration           // age of the last heartbeat of the bot that is silent for longest; 0 without bots
 	ReadAt, weekAt  time.Time
@@ -73,9 +76,12 @@ func (r *FleetReader) Fleet(ctx context.Context) (f Fleet, err error) {
 	if f.Upcoming, err = r.store.Upcoming(ctx, now.Truncate(forecastInterval), now.Add(forecastTime), forecastInterval); err != nil {
 		return f, err
 	}
-	if f.Week, f.weekAt = r.last.Week, r.last.weekAt; now.Sub(f.weekAt) >= weekAge || now.Before(f.weekAt) {
+	if f.Week, f.Unscheduled, f.weekAt = r.last.Week, r.last.Unscheduled, r.last.weekAt; now.Sub(f.weekAt) >= weekAge || now.Before(f.weekAt) {
 		f.weekAt = now
 		if f.Week, err = r.store.Upcoming(ctx, now.Truncate(forecastInterval), now.Add(weekTime), forecastInterval); err != nil {
+			return f, err
+		}
+		if f.Unscheduled, err = r.store.Unscheduled(ctx, now, ReserveTime); err != nil {
 			return f, err
 		}
 	}

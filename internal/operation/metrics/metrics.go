@@ -15,6 +15,7 @@ import (
 
 	"standin/internal/base/counter"
 	"standin/internal/bot/ingest"
+	"standin/internal/jobs/dispatch"
 	"standin/internal/jobs/job"
 )
 
@@ -39,7 +40,7 @@ type Metrics struct {
 
 // New returns metrics that start at zero. readFleet returns the state of the
 // fleet.
-func New(readFleet func(context.Context) (Fleet, error), log *slog.Logger) *Metrics {
+func New(readFleet func(context.Context) (dispatch.Fleet, error), log *slog.Logger) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		lateness: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -145,31 +146,12 @@ func (l errorLog) Println(about ...any) {
 	}
 }
 
-// Fleet is the state of all nodes of a database.
-type Fleet struct {
-	Jobs            map[job.Status]int // that have not ended
-	Nodes           []Node
-	Upcoming        map[string]int // live jobs that start within a time, such as 15m
-	UntilShortage   time.Duration  // until more bots run at once than fit; 0 when all fit
-	OldestHeartbeat time.Duration  // age of the oldest last heartbeat of a bot
-}
-
-// Node is one of the services that share the database.
-type Node struct {
-	Name           string
-	Bots, Capacity int
-	Full           bool
-	HeartbeatAge   time.Duration
-	BotCores       float64 // average of its bots; 0 when none reports it
-	BotMemory      uint64  // bytes
-}
-
 // readTimeout bounds the reading of the fleet.
 const readTimeout = 10 * time.Second
 
 // fleetCollector reads the fleet for each request.
 type fleetCollector struct {
-	read func(context.Context) (Fleet, error)
+	read func(context.Context) (dispatch.Fleet, error)
 	log  *slog.Logger
 }
 
@@ -203,26 +185,40 @@ func (c fleetCollector) Collect(to chan<- prometheus.Metric) {
 			continue // a duplicate name would fail the whole request
 		}
 		seen[node.Name] = true
-		full := 0.0
-		if node.Full {
+		full, usage := 0.0, fleet.BotUsage[node.ID]
+		if node.FullReason != "" {
 			full = 1
 		}
 		gauge(float64(node.Bots), "node_bots", "Bots that use the capacity of a node.", "node", node.Name)
 		gauge(float64(node.Capacity), "node_capacity", "Number of bots that a node can run.", "node", node.Name)
 		gauge(full, "node_full", "1 if a node has no capacity left, otherwise 0.", "node", node.Name)
-		gauge(node.HeartbeatAge.Seconds(), "node_heartbeat_age_seconds", "Age of the last heartbeat of a node.", "node", node.Name)
-		if node.BotCores > 0 {
-			gauge(node.BotCores, "node_bot_cores", "Average CPU cores of a bot with its browser on a node.", "node", node.Name)
+		gauge(max(0, fleet.ReadAt.Sub(node.HeartbeatAt).Seconds()), "node_heartbeat_age_seconds", "Age of the last heartbeat of a node.", "node", node.Name)
+		if usage.Cores > 0 {
+			gauge(usage.Cores, "node_bot_cores", "Average CPU cores of a bot with its browser on a node.", "node", node.Name)
 		}
-		if node.BotMemory > 0 {
-			gauge(float64(node.BotMemory), "node_bot_memory_bytes", "Average memory of a bot with its browser on a node.", "node", node.Name)
+		if usage.Memory > 0 {
+			gauge(float64(usage.Memory), "node_bot_memory_bytes", "Average memory of a bot with its browser on a node.", "node", node.Name)
 		}
 	}
-	for within, jobs := range fleet.Upcoming {
+	for within, length := range map[string]time.Duration{"5m": 5 * time.Minute, "15m": dispatch.ReserveTime, "24h": 24 * time.Hour} {
+		jobs := 0
+		for _, interval := range fleet.Upcoming {
+			if interval.From.Before(fleet.ReadAt.Add(length)) {
+				jobs += interval.Jobs
+			}
+		}
 		gauge(float64(jobs), "upcoming_bots", "Live jobs that are scheduled to start within a time.", "within", within)
+		if length == dispatch.ReserveTime {
+			gauge(float64(jobs+fleet.Unscheduled), "expected_bots", "Live jobs that are scheduled to start within 15 minutes, "+
+				"and as many as began unscheduled in the same time of one of the last three weeks.")
+		}
 	}
-	if fleet.UntilShortage > 0 {
-		gauge(fleet.UntilShortage.Seconds(), "capacity_shortage_seconds", "Time until the scheduled bots exceed the capacity; absent if all fit.")
+	for _, interval := range fleet.Upcoming {
+		if interval.Bots > fleet.Capacity {
+			gauge(max(1, interval.From.Sub(fleet.ReadAt).Seconds()), "capacity_shortage_seconds",
+				"Time until the scheduled bots exceed the capacity; absent if all fit.")
+			break
+		}
 	}
 	gauge(fleet.OldestHeartbeat.Seconds(), "bot_heartbeat_age_seconds", "Age of the oldest last heartbeat of all bots.")
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"standin/internal/jobs/dispatch"
 	"standin/internal/jobs/job"
 	"standin/internal/operation/metrics"
 )
@@ -38,16 +39,22 @@ func expect(t *testing.T, text string, lines ...string) {
 
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	fleet := metrics.Fleet{
+	now := time.Date(2026, 11, 20, 9, 58, 0, 0, time.UTC)
+	fleet := dispatch.Fleet{
 		Jobs: map[job.Status]int{job.Pending: 2, job.InMeeting: 1},
-		Nodes: []metrics.Node{
-			{Name: "one", Bots: 3, Capacity: 4, BotCores: 1.25, BotMemory: 700 << 20}, {
-				Name: "two", Bots: 4, Capacity: 4, Full: true, HeartbeatAge: 5 * time.Second,
-			}, {Name: "two", Bots: 9},
+		Nodes: []job.Node{
+			{ID: "1", Name: "one", Bots: 3, Capacity: 4, HeartbeatAt: now.Add(time.Second)},
+			{ID: "2", Name: "two", Bots: 4, Capacity: 4, FullReason: "no memory", HeartbeatAt: now.Add(-5 * time.Second)},
+			{Name: "two", Bots: 9},
 		},
-		Upcoming: map[string]int{"5m": 6, "24h": 60}, UntilShortage: 90 * time.Second, OldestHeartbeat: 7 * time.Second,
+		BotUsage: map[string]dispatch.BotResources{"1": {Cores: 1.25, Memory: 700 << 20}},
+		Capacity: 2, Unscheduled: 7, OldestHeartbeat: 7 * time.Second, ReadAt: now,
+		Upcoming: []job.UpcomingCount{
+			{From: now.Add(-3 * time.Minute), Jobs: 1, Bots: 2}, {From: now.Add(2 * time.Minute), Jobs: 3, Bots: 3},
+			{From: now.Add(time.Hour), Jobs: 5, Bots: 8},
+		},
 	}
-	m := metrics.New(func(context.Context) (metrics.Fleet, error) { return fleet, nil }, slog.New(slog.DiscardHandler))
+	m := metrics.New(func(context.Context) (dispatch.Fleet, error) { return fleet, nil }, slog.New(slog.DiscardHandler))
 	m.Launched(20 * time.Millisecond)
 	m.Joining(3 * time.Second)
 	m.Transitioned(job.Failed, job.LobbyTimeout)
@@ -66,15 +73,16 @@ func TestMetrics(t *testing.T) {
 		`standin_jobs{status="pending"} 2`, `standin_jobs{status="scheduled"} 0`,
 		`standin_node_bots{node="one"} 3`, `standin_node_full{node="two"} 1`, `standin_node_heartbeat_age_seconds{node="two"} 5`,
 		`standin_node_bot_cores{node="one"} 1.25`, `standin_node_bot_memory_bytes{node="one"} 7.340032e+08`,
-		`standin_upcoming_bots{within="5m"} 6`, `standin_upcoming_bots{within="24h"} 60`,
-		`standin_capacity_shortage_seconds 90`, `standin_bot_heartbeat_age_seconds 7`)
+		`standin_node_heartbeat_age_seconds{node="one"} 0`,
+		`standin_upcoming_bots{within="5m"} 4`, `standin_upcoming_bots{within="24h"} 9`, `standin_expected_bots 11`,
+		`standin_capacity_shortage_seconds 120`, `standin_bot_heartbeat_age_seconds 7`)
 }
 
 // Counters are served even when the fleet cannot be read.
 func TestMetricsWithoutFleet(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	m := metrics.New(func(context.Context) (metrics.Fleet, error) { return metrics.Fleet{}, errors.New("no database") },
+	m := metrics.New(func(context.Context) (dispatch.Fleet, error) { return dispatch.Fleet{}, errors.New("no database") },
 		slog.New(slog.NewTextHandler(&log, nil)))
 	m.LeaseLost()
 	text := scrape(t, m)

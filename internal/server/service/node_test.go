@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/jobs/dispatch"
 	"standin/internal/jobs/event"
 	"standin/internal/jobs/job"
 	"standin/internal/testing/await"
@@ -169,27 +168,5 @@ func TestMeasureAttemptEnds(t *testing.T) {
 	}
 	if n := strings.Count(served.Body.String(), "\nstandin_attempt_ends_total{"); n != 3 {
 		t.Errorf("%d series, want 3", n)
-	}
-}
-
-// TestFleetMetrics checks the metrics of a fleet whose capacity will be exceeded.
-func TestFleetMetrics(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2026, 11, 20, 9, 58, 0, 0, time.UTC)
-	f := dispatch.Fleet{
-		BotUsage: map[string]dispatch.BotResources{"1": {Cores: 1.5, Memory: 1 << 29}},
-		Nodes:    []job.Node{{ID: "1", Name: "a", Capacity: 2, Bots: 1, HeartbeatAt: now.Add(-time.Second), FullReason: "no memory"}},
-		Capacity: 2,
-		Upcoming: []job.UpcomingCount{
-			{From: now.Add(-3 * time.Minute), Jobs: 1, Bots: 2}, {From: now.Add(2 * time.Minute), Jobs: 3, Bots: 3},
-			{From: now.Add(time.Hour), Jobs: 5, Bots: 8},
-		},
-	}
-	got := fleetMetrics(f, now)
-	if got.Upcoming["5m"] != 4 || got.Upcoming["24h"] != 9 || got.UntilShortage != 2*time.Minute ||
-		len(got.Nodes) != 1 || !got.Nodes[0].Full ||
-		got.Nodes[0].HeartbeatAge != time.Second ||
-		got.Nodes[0].BotCores != 1.5 || got.Nodes[0].BotMemory != 1<<29 {
-		t.Errorf("got %+v", got)
 	}
 }
