@@ -145,9 +145,10 @@ bench: ## Measure the service beside bare servers (needs PostgreSQL; ARGS="-rows
 
 PODS ?= 500,1000
 .PHONY: hour
-hour: ## Simulate a full hour: recording bots of one instant (BOTS=200), and their pods on a real kube-apiserver and scheduler (PODS=500,1000)
+hour: ## Simulate a full hour: recording bots of one instant (BOTS=200), and their pods on a real kube-apiserver and scheduler (PODS=500,1000), also on nodes that come late (RESERVE=1000)
 	go run ./bench -rows hour -databases PostgreSQL -hour-bots $(or $(BOTS),200) $(ARGS)
-	STANDIN_TEST_HOUR=$(PODS) go test -count=1 -timeout 60m -run '^TestHour$$' -v ./internal/launch/kubernetes
+	STANDIN_TEST_HOUR=$(PODS) STANDIN_TEST_RESERVE=$(or $(RESERVE),1000) \
+		go test -count=1 -timeout 90m -run '^(TestHour|TestReserve)$$' -v ./internal/launch/kubernetes
 
 .PHONY: bench-rtms
 bench-rtms: ## Measure a service in Zoom's media streams, 720p25 with two people each (SESSIONS=40 SECONDS=600)

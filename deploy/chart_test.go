@@ -201,9 +201,11 @@ func TestChartReserve(t *testing.T) {
 		"size":     size.Cpu().String() == bot["STANDIN_KUBERNETES_CPU_REQUEST"] && size.Memory().String() == bot["STANDIN_KUBERNETES_MEMORY_REQUEST"],
 		"place":    pod.NodeSelector["bots"] == "yes",
 		"give way": pod.PriorityClassName == class && *pod.TerminationGracePeriodSeconds == 0,
+		"patience": reserve.Spec.Template.Annotations["cluster-autoscaler.kubernetes.io/pod-scale-up-delay"] == "30s",
 		"selector": selects(reserve.Spec.Selector.MatchLabels, reserve.Spec.Template.Labels),
 		"number": scaled.Spec.ScaleTargetRef.Name == reserve.Name && scaled.Spec.MaxReplicaCount == 50 && trigger.Type == "metrics-api" &&
-			trigger.Metadata["valueLocation"] == `standin_upcoming_bots{within="15m"}` && trigger.Metadata["format"] == "prometheus",
+			trigger.Metadata["valueLocation"] == "standin_expected_bots" && trigger.Metadata["format"] == "prometheus" &&
+			trigger.Metadata["targetValue"] == "0.9", // a HorizontalPodAutoscaler tolerates that a tenth is missing
 		"address": trigger.Metadata["url"] == bot["STANDIN_BOT_SERVICE_URL"]+"/metrics" && trigger.AuthenticationRef.Name != "",
 	} {
 		if !ok {

@@ -54,7 +54,7 @@ func TestHour(t *testing.T) {
 }
 
 func testHour(t *testing.T, n int) {
-	config, _, k := startNodes(t, n)
+	config, _, k := startNodes(t, n/50+2)
 	h := &hour{kubelets: k}
 	h.running, h.changed = make(map[launch.Key]time.Time), make(chan struct{}, 1)
 	harness := newHarness(t, config, func(s *kubernetes.Settings) {
@@ -108,7 +108,7 @@ func testHour(t *testing.T, n int) {
 
 // testPlainPods measures how long as many pods take that nothing but the test creates.
 func testPlainPods(t *testing.T, n int) {
-	_, cluster, k := startNodes(t, n)
+	_, cluster, k := startNodes(t, n/50+2)
 	began := time.Now()
 	var group errgroup.Group
 	group.SetLimit(calls)
@@ -140,15 +140,19 @@ func testPlainPods(t *testing.T, n int) {
 	t.Logf("%d plain pods: all run after %.1f s", n, time.Since(began).Seconds())
 }
 
-// startNodes starts a cluster with a scheduler, and with nodes for a number of bots.
+// startNodes starts a cluster with a scheduler, and with nodes for 110 bots each.
 func startNodes(t *testing.T, n int) (*rest.Config, *clientset.Clientset, *kubelets) {
 	t.Helper()
 	host, run := startCluster(t, "garbage-collector-controller,pod-garbage-collector-controller")
 	config := deployTo(t, host)
-	cluster := clientset.NewForConfigOrDie(unlimited(asNodes(config)))
-	k := newKubelets(t, cluster, n/50+2)
+	k := newKubelets(t, config, func(*corev1.Pod) {})
+	for i := range n {
+		if err := k.addNode(t.Context(), i, "128"); err != nil {
+			t.Fatal(err)
+		}
+	}
 	run("scheduler", "--kube-api-qps=1000", "--kube-api-burst=1000")
-	return config, cluster, k
+	return config, k.cluster, k
 }
 
 // awaitAll waits until the bot of each job runs on a living node.
@@ -162,13 +166,6 @@ func (k *kubelets) awaitAll(t *testing.T, bots []launch.Assignment) {
 			t.Fatalf("%d of %d bots do not run", missing, len(bots))
 		}
 	}
-}
-
-// unlimited returns a configuration without limits of the client.
-func unlimited(config *rest.Config) *rest.Config {
-	config = rest.CopyConfig(config)
-	config.QPS = -1
-	return config
 }
 
 // launchAll launches bots as a node's dispatcher does.
@@ -254,36 +251,21 @@ type kubelets struct {
 	work    sync.WaitGroup
 	calls   chan struct{} // of this double at once
 	news    chan struct{} // a pod has changed
+	started func(*corev1.Pod)
 
 	mu   sync.Mutex
 	dead string                // a node that does nothing any more
 	pods map[string]corev1.Pod // by name
 }
 
-// newKubelets creates nodes for 110 bots each.
-func newKubelets(t *testing.T, cluster *clientset.Clientset, n int) *kubelets {
+// newKubelets returns kubelets that work until the test ends, and call started with each pod that runs.
+func newKubelets(t *testing.T, config *rest.Config, started func(*corev1.Pod)) *kubelets {
 	t.Helper()
-	k := &kubelets{cluster: cluster, pods: make(map[string]corev1.Pod), calls: make(chan struct{}, 32), news: make(chan struct{}, 1)}
-	capacity := corev1.ResourceList{
-		corev1.ResourceCPU: resource.MustParse("128"), corev1.ResourceMemory: resource.MustParse("512Gi"),
-		corev1.ResourcePods: resource.MustParse("110"), corev1.ResourceEphemeralStorage: resource.MustParse("10Ti"),
-	}
-	for i := range n {
-		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("node-%d", i)}}
-		node, err := cluster.CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		node.Status = corev1.NodeStatus{Capacity: capacity, Allocatable: capacity, Conditions: []corev1.NodeCondition{{
-			Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastHeartbeatTime: metav1.Now(), LastTransitionTime: metav1.Now(),
-		}}}
-		if node, err = cluster.CoreV1().Nodes().UpdateStatus(t.Context(), node, metav1.UpdateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		node.Spec.Taints = nil // the API server's, until a controller finds the node ready
-		if _, err := cluster.CoreV1().Nodes().Update(t.Context(), node, metav1.UpdateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+	config = rest.CopyConfig(asNodes(config))
+	config.QPS = -1 // no limit
+	k := &kubelets{
+		cluster: clientset.NewForConfigOrDie(config), started: started, pods: make(map[string]corev1.Pod),
+		calls: make(chan struct{}, 32), news: make(chan struct{}, 1),
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	k.work.Go(func() {
@@ -293,6 +275,28 @@ func newKubelets(t *testing.T, cluster *clientset.Clientset, n int) *kubelets {
 	})
 	t.Cleanup(func() { stop(); k.work.Wait() })
 	return k
+}
+
+// addNode creates a node.
+func (k *kubelets) addNode(ctx context.Context, number int, cores string) error {
+	capacity := corev1.ResourceList{
+		corev1.ResourceCPU: resource.MustParse(cores), corev1.ResourceMemory: resource.MustParse("512Gi"),
+		corev1.ResourcePods: resource.MustParse("110"), corev1.ResourceEphemeralStorage: resource.MustParse("10Ti"),
+	}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("node-%d", number)}}
+	node, err := k.cluster.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	node.Status = corev1.NodeStatus{Capacity: capacity, Allocatable: capacity, Conditions: []corev1.NodeCondition{{
+		Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastHeartbeatTime: metav1.Now(), LastTransitionTime: metav1.Now(),
+	}}}
+	if node, err = k.cluster.CoreV1().Nodes().UpdateStatus(ctx, node, metav1.UpdateOptions{}); err != nil {
+		return err
+	}
+	node.Spec.Taints = nil // the API server's, until a controller finds the node ready
+	_, err = k.cluster.CoreV1().Nodes().Update(ctx, node, metav1.UpdateOptions{})
+	return err
 }
 
 // follow reads all pods, and then their changes until the API server ends the watch.
@@ -353,7 +357,10 @@ func (k *kubelets) sync(pod *corev1.Pod) {
 	default:
 		return
 	}
-	_, _ = pods.Patch(ctx, pod.Name, types.MergePatchType, []byte(`{"status": `+status+`}`), metav1.PatchOptions{}, "status")
+	_, err := pods.Patch(ctx, pod.Name, types.MergePatchType, []byte(`{"status": `+status+`}`), metav1.PatchOptions{}, "status")
+	if err == nil && status == running {
+		k.started(pod)
+	}
 }
 
 // kill ends a node with bots: it does nothing more, and the cluster is told.
@@ -390,7 +397,7 @@ func (k *kubelets) runs() map[uuid.UUID][]string {
 	defer k.mu.Unlock()
 	runs := make(map[uuid.UUID][]string)
 	for name, pod := range k.pods {
-		if pod.Status.Phase == corev1.PodRunning && pod.Spec.NodeName != k.dead {
+		if pod.Status.Phase == corev1.PodRunning && pod.Spec.NodeName != k.dead && pod.Labels[launch.LabelJob] != "" {
 			id := uuid.MustParse(pod.Labels[launch.LabelJob])
 			runs[id] = append(runs[id], name)
 		}

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -28,15 +26,8 @@ func TestNodeAccount(t *testing.T) {
 	}
 	t.Parallel()
 	host, _ := startCluster(t, "garbage-collector-controller")
-	chart := exec.CommandContext(t.Context(), "go", "run", ".", filepath.Join("..", "..", "helm", "standin"), "rec", "meetings", "1.34.0")
-	chart.Dir = filepath.Join("..", "..", "..", "deploy", "testdata", "helm")
-	chart.Stdin = strings.NewReader("{nodeCheck: {enabled: true}, existingSecret: rec-secret, baseURL: 'https://rec.example'}")
-	rendered, err := chart.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
 	create(t, host, `{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "meetings"}}`)
-	for object := range strings.SplitSeq(string(rendered), "\n---\n") {
+	for object := range renderChart(t, "meetings", "nodeCheck: {enabled: true}") {
 		if strings.Contains(object, "rec-standin-node") {
 			create(t, host, object)
 		}

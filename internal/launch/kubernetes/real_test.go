@@ -11,6 +11,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"io"
+	"iter"
 	"net"
 	"net/http"
 	"os"
@@ -92,9 +93,7 @@ func startCluster(t *testing.T, controllers string) (host string, run func(part 
 	_, port, _ := net.SplitHostPort(api)
 	key := write("key.pem", newKey(t))
 	tokens := write("tokens.csv", serviceToken+",system:serviceaccount:standin:standin,1\n"+adminToken+",tests,2,system:masters\n")
-	kubeconfig := write("kubeconfig", fmt.Sprintf(`{"apiVersion": "v1", "kind": "Config", "current-context": "c",
-		"clusters": [{"name": "c", "cluster": {"server": %q, "insecure-skip-tls-verify": true}}],
-		"users": [{"name": "u", "user": {"token": %q}}], "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]}`, host, adminToken))
+	kubeconfig := write("kubeconfig", kubeconfigOf(host, adminToken))
 
 	begin(t, server, "etcd", "--data-dir", filepath.Join(dir, "etcd"), "--unsafe-no-fsync", "--log-level", "error",
 		"--listen-client-urls", etcd, "--advertise-client-urls", etcd,
@@ -109,6 +108,26 @@ func startCluster(t *testing.T, controllers string) (host string, run func(part 
 	}
 	run("controllers", "--controllers", controllers)
 	return host, run
+}
+
+// kubeconfigOf returns a kubeconfig that does not check the server's certificate.
+func kubeconfigOf(host, token string) string {
+	return fmt.Sprintf(`{"apiVersion": "v1", "kind": "Config", "current-context": "c",
+		"clusters": [{"name": "c", "cluster": {"server": %q, "insecure-skip-tls-verify": true}}],
+		"users": [{"name": "u", "user": {"token": %q}}], "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]}`, host, token)
+}
+
+// renderChart returns the objects of the chart in a namespace.
+func renderChart(t *testing.T, namespace, values string) iter.Seq[string] {
+	t.Helper()
+	render := exec.CommandContext(t.Context(), "go", "run", ".", filepath.Join("..", "..", "helm", "standin"), "rec", namespace, "1.34.0")
+	render.Dir = filepath.Join("..", "..", "..", "deploy", "testdata", "helm")
+	render.Stdin = strings.NewReader("{existingSecret: rec-secret, baseURL: 'https://rec.example', " + values + "}")
+	rendered, err := render.Output()
+	if err != nil {
+		t.Fatal("render the chart", err)
+	}
+	return strings.SplitSeq(string(rendered), "\n---\n")
 }
 
 // begin starts a process of the cluster until the test ends.
