@@ -58,6 +58,7 @@ type options struct {
 	heartbeatInterval     time.Duration
 
 	hourBots, hourCreates, hourCalendars int // of the row hour
+	hourRelay                            bool
 	hourLength                           time.Duration
 
 	docs string // Markdown document for the results; none when empty
@@ -84,6 +85,7 @@ func parse(args []string) (o options, err error) {
 	flags.IntVar(&o.hourBots, "hour-bots", 200, "recording bots of the row hour")
 	flags.IntVar(&o.hourCreates, "hour-creates", 20, "jobs that are created per second meanwhile")
 	flags.IntVar(&o.hourCalendars, "hour-calendars", 20, "calendars of 20 meetings that move, which are read in turn, ten per second")
+	flags.BoolVar(&o.hourRelay, "hour-relay", false, "the service stores the media of the row hour, not the bots")
 	flags.DurationVar(&o.hourLength, "hour-length", 30*time.Second, "how long the row hour measures")
 	flags.StringVar(&o.out, "out", "", "directory for results.json, standin.txt and base.txt in benchstat format; default: none")
 	flags.StringVar(&o.docs, "docs", "", "Markdown document into which results and plots are written; default: none")

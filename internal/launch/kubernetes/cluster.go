@@ -49,7 +49,7 @@ func newClient(config *rest.Config) (*kubernetes.Clientset, error) {
 	}
 	config = rest.CopyConfig(config)
 	config.UserAgent, config.WarningHandler, config.QPS = "standin", rest.NoWarnings{}, -1
-	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
+	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("configure the Kubernetes client: %w", err)

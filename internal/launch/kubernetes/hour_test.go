@@ -3,6 +3,7 @@ package kubernetes_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -73,10 +74,11 @@ func testHour(t *testing.T, n int) {
 	began := time.Now()
 	launchAll(t, h.launcher, bots)
 	launched := time.Since(began)
-	h.await(t, n/2)
+	h.await(t, func() int { return n / 2 })
 	k.kill(t)
-	h.await(t, n-len(k.lost())) // those of the dead node that ran have been counted too, so this may be early
-	lost := k.lost()
+	// Those of the dead node that ran have been counted too, so this may be early. The scheduler may give it more.
+	h.await(t, func() int { return n - len(k.lostJobs()) })
+	lost := k.lostJobs()
 	var again []launch.Assignment
 	for i := range bots {
 		if slices.Contains(lost, bots[i].JobID) {
@@ -206,14 +208,14 @@ func (h *hour) changedTo(key launch.Key) {
 }
 
 // await waits until a number of bots have run.
-func (h *hour) await(t *testing.T, n int) {
+func (h *hour) await(t *testing.T, want func() int) {
 	t.Helper()
 	deadline := time.After(3 * time.Minute)
 	for {
 		h.mu.Lock()
 		have := len(h.running)
 		h.mu.Unlock()
-		if have >= n {
+		if have >= want() {
 			return
 		}
 		select {
@@ -221,11 +223,14 @@ func (h *hour) await(t *testing.T, n int) {
 		case <-deadline:
 			h.kubelets.mu.Lock()
 			for name, pod := range h.kubelets.pods {
-				t.Logf("%s on %q: %+v", name, pod.Spec.NodeName, pod.Status)
-				break
+				attempt, _ := strconv.Atoi(pod.Labels[launch.LabelAttempt])
+				key := launch.Key{JobID: uuid.MustParse(pod.Labels[launch.LabelJob]), Attempt: attempt}
+				if h.running[key].IsZero() {
+					t.Logf("%s on %q is %v: %+v", name, pod.Spec.NodeName, h.launcher.State(key.JobID, attempt), pod.Status)
+				}
 			}
 			h.kubelets.mu.Unlock()
-			t.Fatalf("%d of %d bots run", have, n)
+			t.Fatalf("%d of %d bots run", have, want())
 		}
 	}
 }
@@ -255,6 +260,7 @@ type kubelets struct {
 
 	mu   sync.Mutex
 	dead string                // a node that does nothing any more
+	lost map[uuid.UUID]bool    // jobs whose pods are or were on it
 	pods map[string]corev1.Pod // by name
 }
 
@@ -264,7 +270,7 @@ func newKubelets(t *testing.T, config *rest.Config, started func(*corev1.Pod)) *
 	config = rest.CopyConfig(asNodes(config))
 	config.QPS = -1 // no limit
 	k := &kubelets{
-		cluster: clientset.NewForConfigOrDie(config), started: started, pods: make(map[string]corev1.Pod),
+		cluster: clientset.NewForConfigOrDie(config), started: started, pods: make(map[string]corev1.Pod), lost: make(map[uuid.UUID]bool),
 		calls: make(chan struct{}, 32), news: make(chan struct{}, 1),
 	}
 	ctx, stop := context.WithCancel(context.Background())
@@ -334,9 +340,12 @@ func (k *kubelets) changed(pod *corev1.Pod, deleted bool) {
 	}
 	if k.pods[pod.Name] = *pod; deleted {
 		delete(k.pods, pod.Name)
-		return
 	}
-	if pod.Spec.NodeName != "" && pod.Spec.NodeName != k.dead {
+	switch {
+	case pod.Spec.NodeName == "":
+	case pod.Spec.NodeName == k.dead:
+		k.lost[uuid.MustParse(pod.Labels[launch.LabelJob])] = true
+	case !deleted:
 		k.work.Go(func() { k.sync(pod) })
 	}
 }
@@ -372,23 +381,22 @@ func (k *kubelets) kill(t *testing.T) {
 			k.dead = pod.Spec.NodeName
 		}
 	}
+	for _, pod := range k.pods {
+		if pod.Spec.NodeName == k.dead {
+			k.lost[uuid.MustParse(pod.Labels[launch.LabelJob])] = true
+		}
+	}
 	k.mu.Unlock()
 	if err := k.cluster.CoreV1().Nodes().Delete(t.Context(), k.dead, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// lost returns the jobs whose pods are on the dead node.
-func (k *kubelets) lost() []uuid.UUID {
+// lostJobs returns the jobs whose pods are or were on the dead node.
+func (k *kubelets) lostJobs() []uuid.UUID {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	var lost []uuid.UUID
-	for _, pod := range k.pods {
-		if pod.Spec.NodeName == k.dead {
-			lost = append(lost, uuid.MustParse(pod.Labels[launch.LabelJob]))
-		}
-	}
-	return lost
+	return slices.Collect(maps.Keys(k.lost))
 }
 
 // runs returns the pods that run on living nodes, by job.
