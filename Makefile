@@ -145,7 +145,7 @@ bench: ## Measure the service beside bare servers (needs PostgreSQL; ARGS="-rows
 
 PODS ?= 500,1000
 .PHONY: hour
-hour: ## Simulate a full hour: recording bots of one instant (BOTS=200), and their pods on a real kube-apiserver and scheduler (PODS=500,1000), also on nodes that come late (RESERVE=1000)
+hour: ## Simulate a full hour: recording bots of one instant (BOTS=200), and their pods on a real cluster (PODS=500,1000), also with nodes that come late (RESERVE=1000)
 	go run ./bench -rows hour -databases PostgreSQL -hour-bots $(or $(BOTS),200) $(ARGS)
 	STANDIN_TEST_HOUR=$(PODS) STANDIN_TEST_RESERVE=$(or $(RESERVE),1000) \
 		go test -count=1 -timeout 90m -run '^(TestHour|TestReserve)$$' -v ./internal/launch/kubernetes

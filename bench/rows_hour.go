@@ -79,7 +79,8 @@ func (e *env) hour(ctx context.Context, database string) (m report.Metrics, err 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Stop()) }()
-	h := &hour{instance: s, relay: e.hourRelay, client: &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 10_000}}}
+	h := &hour{instance: s, relay: e.hourRelay}
+	h.client = &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 10_000}}
 	h.segment = bytes.Repeat([]byte{7}, segmentBytes)
 	sum := sha256.Sum256(h.segment)
 	h.sum = hex.EncodeToString(sum[:])

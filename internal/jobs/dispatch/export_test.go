@@ -5,7 +5,14 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
 )
+
+// Describe implements prometheus.Collector.
+func (Fleet) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements prometheus.Collector.
+func (f Fleet) Collect(to chan<- prometheus.Metric) { f.collect(to) }
 
 // Reserve reserves a slot for a new bot.
 func Reserve(t *testing.T, c *Capacity, now time.Time) {

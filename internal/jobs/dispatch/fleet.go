@@ -76,7 +76,8 @@ func (r *FleetReader) Fleet(ctx context.Context) (f Fleet, err error) {
 	if f.Upcoming, err = r.store.Upcoming(ctx, now.Truncate(forecastInterval), now.Add(forecastTime), forecastInterval); err != nil {
 		return f, err
 	}
-	if f.Week, f.Unscheduled, f.weekAt = r.last.Week, r.last.Unscheduled, r.last.weekAt; now.Sub(f.weekAt) >= weekAge || now.Before(f.weekAt) {
+	f.Week, f.Unscheduled, f.weekAt = r.last.Week, r.last.Unscheduled, r.last.weekAt
+	if now.Sub(f.weekAt) >= weekAge || now.Before(f.weekAt) {
 		f.weekAt = now
 		if f.Week, err = r.store.Upcoming(ctx, now.Truncate(forecastInterval), now.Add(weekTime), forecastInterval); err != nil {
 			return f, err

@@ -114,7 +114,8 @@ func startCluster(t *testing.T, controllers string) (host string, run func(part 
 func kubeconfigOf(host, token string) string {
 	return fmt.Sprintf(`{"apiVersion": "v1", "kind": "Config", "current-context": "c",
 		"clusters": [{"name": "c", "cluster": {"server": %q, "insecure-skip-tls-verify": true}}],
-		"users": [{"name": "u", "user": {"token": %q}}], "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]}`, host, token)
+		"users": [{"name": "u", "user": {"token": %q}}],
+		"contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]}`, host, token)
 }
 
 // renderChart returns the objects of the chart in a namespace.

@@ -125,7 +125,8 @@ func startReserve(t *testing.T) *reserved {
 	for name, value := range map[string]string{
 		"DATA_DIR": filepath.Join(dir, "data"), "LISTEN": address, "LAUNCHER": "kubernetes", "BOT_IMAGE": "registry.test/standin:1",
 		"BOT_SERVICE_URL": r.service, "INGEST_SIGNING_KEY": reserveSecret, "METRICS_SECRET": reserveSecret,
-		"KUBERNETES_NAMESPACE": namespace, "KUBERNETES_KUBECONFIG": writeFile(t, filepath.Join(dir, "kubeconfig"), kubeconfigOf(host, serviceToken), 0o600),
+		"KUBERNETES_NAMESPACE":  namespace,
+		"KUBERNETES_KUBECONFIG": writeFile(t, filepath.Join(dir, "kubeconfig"), kubeconfigOf(host, serviceToken), 0o600),
 	} {
 		t.Setenv("STANDIN_"+name, value)
 	}
@@ -173,7 +174,7 @@ func (r *reserved) schedule(t *testing.T, from, to int, joinAt time.Time) {
 		group.Go(func() error {
 			_, err := r.send(t.Context(), http.MethodPost, "/api/v1/jobs", r.key, object{
 				"externalId": fmt.Sprint("meeting ", i), "joinAt": joinAt,
-				"meetingUrl": fmt.Sprintf("https://meet.google.com/abc-%c%c%c%c-xyz", 'a'+i%26, 'a'+i/26%26, 'a'+i/26/26%26, 'a'+i/26/26/26%26),
+				"meetingUrl": fmt.Sprintf("https://meet.google.com/abc-d%c%c%c-xyz", 'a'+i%26, 'a'+i/26%26, 'a'+i/26/26%26),
 			})
 			return err
 		})
@@ -300,8 +301,8 @@ func (r *reserved) hour(t *testing.T, joinAt time.Time, n int) (late time.Durati
 		if time.Now().Before(joinAt) {
 			before = r.ordered
 		}
-		now := fmt.Sprintf("placeholders %d, run %d; bots %d, run %d, joined %d; nodes ordered %d, coming %d", all[0], run[0], all[1], run[1],
-			len(r.joined), r.ordered, r.coming)
+		now := fmt.Sprintf("placeholders %d, run %d; bots %d, run %d, joined %d; nodes ordered %d, coming %d",
+			all[0], run[0], all[1], run[1], len(r.joined), r.ordered, r.coming)
 		if now != line {
 			t.Logf("%5.0f s: %s", time.Since(joinAt).Seconds(), now)
 		}
@@ -403,7 +404,8 @@ func (r *reserved) reserve(t *testing.T, n, size int) {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(object{
 			"kind": "ExternalMetricValueList", "apiVersion": "external.metrics.k8s.io/v1beta1", "metadata": object{}, "items": []object{{
-				"metricName": "s0-metrics-api", "metricLabels": object{}, "timestamp": time.Now().UTC().Format(time.RFC3339), "value": cmp.Or(value, "0"),
+				"metricName": "s0-metrics-api", "metricLabels": object{}, "timestamp": time.Now().UTC().Format(time.RFC3339),
+				"value": cmp.Or(value, "0"),
 			}},
 		})
 	}))

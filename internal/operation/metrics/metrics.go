@@ -1,10 +1,7 @@
-// Package metrics counts what the service does, for Prometheus. The state of the
-// fleet, such as the number of waiting jobs, is read when the metrics are
-// requested.
+// Package metrics counts what the service does, for Prometheus.
 package metrics
 
 import (
-	"context"
 	"log/slog"
 	"net/http"
 	"time"
@@ -15,7 +12,6 @@ import (
 
 	"standin/internal/base/counter"
 	"standin/internal/bot/ingest"
-	"standin/internal/jobs/dispatch"
 	"standin/internal/jobs/job"
 )
 
@@ -38,9 +34,8 @@ type Metrics struct {
 	log            *slog.Logger
 }
 
-// New returns metrics that start at zero. readFleet returns the state of the
-// fleet.
-func New(readFleet func(context.Context) (dispatch.Fleet, error), log *slog.Logger) *Metrics {
+// New returns metrics that start at zero.
+func New(log *slog.Logger) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		lateness: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -69,7 +64,7 @@ func New(readFleet func(context.Context) (dispatch.Fleet, error), log *slog.Logg
 		log: log,
 	}
 	m.Register(m.lateness, m.transitions, m.failures, m.ends, m.launchFailures, m.leaseLosses, m.output,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), fleetCollector{readFleet, log})
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for _, until := range []string{untilLaunched, untilJoining} { // all are there from the start, so that rates have a beginning
 		m.lateness.WithLabelValues(until)
 	}
@@ -144,81 +139,4 @@ func (l errorLog) Println(about ...any) {
 			l.log.Error("cannot serve all metrics", "error", err)
 		}
 	}
-}
-
-// readTimeout bounds the reading of the fleet.
-const readTimeout = 10 * time.Second
-
-// fleetCollector reads the fleet for each request.
-type fleetCollector struct {
-	read func(context.Context) (dispatch.Fleet, error)
-	log  *slog.Logger
-}
-
-// Describe implements prometheus.Collector. What is collected depends on the fleet.
-func (fleetCollector) Describe(chan<- *prometheus.Desc) {}
-
-// Collect implements prometheus.Collector.
-func (c fleetCollector) Collect(to chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), readTimeout) // Collect is given none
-	defer cancel()
-	fleet, err := c.read(ctx)
-	if err != nil {
-		c.log.Error("cannot read the state of the fleet for the metrics", "error", err)
-		return
-	}
-	gauge := func(value float64, name, help string, labels ...string) { // a label and its value, or none
-		var names, values []string
-		if len(labels) > 0 {
-			names, values = labels[:1], labels[1:]
-		}
-		to <- prometheus.MustNewConstMetric(prometheus.NewDesc("standin_"+name, help, names, nil), prometheus.GaugeValue, value, values...)
-	}
-	for _, status := range job.Statuses() {
-		if !status.Terminal() {
-			gauge(float64(fleet.Jobs[status]), "jobs", "Unfinished jobs on all nodes, by status.", "status", string(status))
-		}
-	}
-	seen := map[string]bool{}
-	for _, node := range fleet.Nodes {
-		if seen[node.Name] {
-			continue // a duplicate name would fail the whole request
-		}
-		seen[node.Name] = true
-		full, usage := 0.0, fleet.BotUsage[node.ID]
-		if node.FullReason != "" {
-			full = 1
-		}
-		gauge(float64(node.Bots), "node_bots", "Bots that use the capacity of a node.", "node", node.Name)
-		gauge(float64(node.Capacity), "node_capacity", "Number of bots that a node can run.", "node", node.Name)
-		gauge(full, "node_full", "1 if a node has no capacity left, otherwise 0.", "node", node.Name)
-		gauge(max(0, fleet.ReadAt.Sub(node.HeartbeatAt).Seconds()), "node_heartbeat_age_seconds", "Age of the last heartbeat of a node.", "node", node.Name)
-		if usage.Cores > 0 {
-			gauge(usage.Cores, "node_bot_cores", "Average CPU cores of a bot with its browser on a node.", "node", node.Name)
-		}
-		if usage.Memory > 0 {
-			gauge(float64(usage.Memory), "node_bot_memory_bytes", "Average memory of a bot with its browser on a node.", "node", node.Name)
-		}
-	}
-	for within, length := range map[string]time.Duration{"5m": 5 * time.Minute, "15m": dispatch.ReserveTime, "24h": 24 * time.Hour} {
-		jobs := 0
-		for _, interval := range fleet.Upcoming {
-			if interval.From.Before(fleet.ReadAt.Add(length)) {
-				jobs += interval.Jobs
-			}
-		}
-		gauge(float64(jobs), "upcoming_bots", "Live jobs that are scheduled to start within a time.", "within", within)
-		if length == dispatch.ReserveTime {
-			gauge(float64(jobs+fleet.Unscheduled), "expected_bots", "Live jobs that are scheduled to start within 15 minutes, "+
-				"and as many as began unscheduled in the same time of one of the last three weeks.")
-		}
-	}
-	for _, interval := range fleet.Upcoming {
-		if interval.Bots > fleet.Capacity {
-			gauge(max(1, interval.From.Sub(fleet.ReadAt).Seconds()), "capacity_shortage_seconds",
-				"Time until the scheduled bots exceed the capacity; absent if all fit.")
-			break
-		}
-	}
-	gauge(fleet.OldestHeartbeat.Seconds(), "bot_heartbeat_age_seconds", "Age of the oldest last heartbeat of all bots.")
 }

@@ -168,7 +168,8 @@ func (s *Service) buildJobs(events *event.Publisher, machine *host.Reader, node 
 	}
 	s.simulator = simulator.New(simulator.Settings{Service: s.jobs, Uploads: s.storage, OnExit: botChanged(events), Log: log})
 	s.fleet = dispatch.NewFleetReader(s.store, settings.Dispatch.Lease, time.Now)
-	s.metrics = metrics.New(s.fleet.Fleet, log)
+	s.metrics = metrics.New(log)
+	s.metrics.Register(s.fleet)
 	s.metrics.Register(s.sender.Collectors()...)
 	s.metrics.Register(s.sound.Collectors()...)
 	s.metrics.Register(s.tracer.Collectors()...)
