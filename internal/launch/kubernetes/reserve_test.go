@@ -112,6 +112,11 @@ func startReserve(t *testing.T) *reserved {
 			r.work.Go(func() { r.bot(t.Context(), pod.Labels[launch.LabelJob], pod.Labels[launch.LabelAttempt]) })
 		}
 	})
+	deployments := r.cluster.AppsV1().Deployments(namespace) // of the manifests: the service runs outside
+	if err := deployments.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	await.Until(t, "no pods", func() bool { return len(r.all()) == 0 })
 	run("scheduler", "--kube-api-qps=1000", "--kube-api-burst=1000")
 	r.work.Go(func() { r.autoscale(t.Context()) })
 
