@@ -152,11 +152,11 @@ func TestChart(t *testing.T) {
 	}
 }
 
-// TestChartReserve: the placeholders are of the size of bots, run where bots run, and give way to them. Their number is that of
-// the bots that start within 15 minutes.
+// TestChartReserve: the placeholders are of the size of four bots, run where bots run, and give way to them. They are for a ninth
+// more than the expected bots, because a HorizontalPodAutoscaler tolerates that a tenth is missing. TestReserve uses them.
 func TestChartReserve(t *testing.T) {
 	t.Parallel()
-	rendered := renderChart(t, fullValues+"reserve: {enabled: true, max: 50}\n")
+	rendered := renderChart(t, fullValues+"reserve: {enabled: true, max: 50, botsPerPlaceholder: 4}\n")
 	var reserve *appsv1.Deployment
 	var scaled struct {
 		Spec struct {
@@ -196,16 +196,19 @@ func TestChartReserve(t *testing.T) {
 		t.Fatalf("the reserve is not rendered: %s", rendered)
 	}
 	pod, trigger := reserve.Spec.Template.Spec, scaled.Spec.Triggers[0]
-	size := pod.Containers[0].Resources.Requests
+	otherSize := func(c corev1.Container) bool {
+		size := c.Resources.Requests
+		return size.Cpu().String() != bot["STANDIN_KUBERNETES_CPU_REQUEST"] || size.Memory().String() != bot["STANDIN_KUBERNETES_MEMORY_REQUEST"]
+	}
 	for rule, ok := range map[string]bool{
-		"size":     size.Cpu().String() == bot["STANDIN_KUBERNETES_CPU_REQUEST"] && size.Memory().String() == bot["STANDIN_KUBERNETES_MEMORY_REQUEST"],
+		"size":     len(pod.Containers) == 4 && !slices.ContainsFunc(pod.Containers, otherSize),
 		"place":    pod.NodeSelector["bots"] == "yes",
 		"give way": pod.PriorityClassName == class && *pod.TerminationGracePeriodSeconds == 0,
-		"patience": reserve.Spec.Template.Annotations["cluster-autoscaler.kubernetes.io/pod-scale-up-delay"] == "30s",
+		"delay":    reserve.Spec.Template.Annotations["cluster-autoscaler.kubernetes.io/pod-scale-up-delay"] == "30s",
 		"selector": selects(reserve.Spec.Selector.MatchLabels, reserve.Spec.Template.Labels),
 		"number": scaled.Spec.ScaleTargetRef.Name == reserve.Name && scaled.Spec.MaxReplicaCount == 50 && trigger.Type == "metrics-api" &&
 			trigger.Metadata["valueLocation"] == "standin_expected_bots" && trigger.Metadata["format"] == "prometheus" &&
-			trigger.Metadata["targetValue"] == "0.9", // a HorizontalPodAutoscaler tolerates that a tenth is missing
+			trigger.Metadata["targetValue"] == "3.6",
 		"address": trigger.Metadata["url"] == bot["STANDIN_BOT_SERVICE_URL"]+"/metrics" && trigger.AuthenticationRef.Name != "",
 	} {
 		if !ok {

@@ -168,7 +168,7 @@ func (db *Reader) Upcoming(ctx context.Context, from, until time.Time, length ti
 }
 
 // Unscheduled returns how many live bots began, and were created as shortly before, within a time from now in one of the last
-// three weeks, the most of them. Because IDs begin with the time of their creation, it uses the primary key.
+// three weeks, the most of them, and at most 20,000. Because IDs begin with the time of their creation, it uses the primary key.
 func (db *Reader) Unscheduled(ctx context.Context, now time.Time, within time.Duration) (most int, err error) {
 	firstID := func(t time.Time) string {
 		digits := fmt.Sprintf("%012x", t.UnixMilli())
@@ -176,8 +176,9 @@ func (db *Reader) Unscheduled(ctx context.Context, now time.Time, within time.Du
 	}
 	for week := range 3 {
 		from := now.AddDate(0, 0, -7*(week+1))
-		n, err := queryValue[int](ctx, db, "count bots that were not scheduled", `SELECT COUNT(*) FROM jobs
-			WHERE id >= $1 AND id < $2 AND mode = 'live' AND join_at < created_at + $3`, firstID(from), firstID(from.Add(within)), within)
+		n, err := queryValue[int](ctx, db, "count bots that were not scheduled", `SELECT COUNT(*) FROM (
+				SELECT mode, join_at, created_at FROM jobs WHERE id >= $1 AND id < $2 LIMIT 20000
+			) AS created WHERE mode = 'live' AND join_at < created_at + $3`, firstID(from), firstID(from.Add(within)), within)
 		if err != nil {
 			return 0, err
 		}

@@ -76,13 +76,12 @@ func (r *FleetReader) Fleet(ctx context.Context) (f Fleet, err error) {
 	if f.Upcoming, err = r.store.Upcoming(ctx, now.Truncate(forecastInterval), now.Add(forecastTime), forecastInterval); err != nil {
 		return f, err
 	}
-	f.Week, f.Unscheduled, f.weekAt = r.last.Week, r.last.Unscheduled, r.last.weekAt
-	if now.Sub(f.weekAt) >= weekAge || now.Before(f.weekAt) {
+	if f.Unscheduled, err = r.store.Unscheduled(ctx, now, ReserveTime); err != nil {
+		return f, err
+	}
+	if f.Week, f.weekAt = r.last.Week, r.last.weekAt; now.Sub(f.weekAt) >= weekAge || now.Before(f.weekAt) {
 		f.weekAt = now
 		if f.Week, err = r.store.Upcoming(ctx, now.Truncate(forecastInterval), now.Add(weekTime), forecastInterval); err != nil {
-			return f, err
-		}
-		if f.Unscheduled, err = r.store.Unscheduled(ctx, now, ReserveTime); err != nil {
 			return f, err
 		}
 	}

@@ -62,19 +62,19 @@ func (f Fleet) collect(to chan<- prometheus.Metric) {
 			gauge(float64(usage.Memory), "node_bot_memory_bytes", "Average memory of a bot with its browser on a node.", "node", node.Name)
 		}
 	}
-	for within, length := range map[string]time.Duration{"5m": 5 * time.Minute, "15m": ReserveTime, "24h": 24 * time.Hour} {
-		jobs := 0
+	starting := func(within time.Duration) (jobs int) {
 		for _, interval := range f.Upcoming {
-			if interval.From.Before(f.ReadAt.Add(length)) {
+			if interval.From.Before(f.ReadAt.Add(within)) {
 				jobs += interval.Jobs
 			}
 		}
-		gauge(float64(jobs), "upcoming_bots", "Live jobs that are scheduled to start within a time.", "within", within)
-		if length == ReserveTime {
-			gauge(float64(jobs+f.Unscheduled), "expected_bots", "Live jobs that are scheduled to start within 15 minutes, "+
-				"and as many as began unscheduled in the same time of one of the last three weeks.")
-		}
+		return jobs
 	}
+	for name, within := range map[string]time.Duration{"5m": 5 * time.Minute, "15m": ReserveTime, "24h": 24 * time.Hour} {
+		gauge(float64(starting(within)), "upcoming_bots", "Live jobs that are scheduled to start within a time.", "within", name)
+	}
+	gauge(float64(starting(ReserveTime)+f.Unscheduled), "expected_bots", "Live jobs that are scheduled to start within 15 minutes, "+
+		"and as many as began unscheduled in the same time of one of the last three weeks.")
 	for _, interval := range f.Upcoming {
 		if interval.Bots > f.Capacity {
 			gauge(max(1, interval.From.Sub(f.ReadAt).Seconds()), "capacity_shortage_seconds",

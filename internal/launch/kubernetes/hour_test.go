@@ -1,6 +1,7 @@
 package kubernetes_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -15,12 +16,14 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	clientset "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/retry"
 
 	"standin/internal/launch"
 	"standin/internal/launch/kubernetes"
@@ -55,7 +58,7 @@ func TestHour(t *testing.T) {
 }
 
 func testHour(t *testing.T, n int) {
-	config, _, k := startNodes(t, n/50+2)
+	config, k := startNodes(t, n/50+2)
 	h := &hour{kubelets: k}
 	h.running, h.changed = make(map[launch.Key]time.Time), make(chan struct{}, 1)
 	harness := newHarness(t, config, func(s *kubernetes.Settings) {
@@ -110,7 +113,7 @@ func testHour(t *testing.T, n int) {
 
 // testPlainPods measures how long as many pods take that nothing but the test creates.
 func testPlainPods(t *testing.T, n int) {
-	_, cluster, k := startNodes(t, n/50+2)
+	_, k := startNodes(t, n/50+2)
 	began := time.Now()
 	var group errgroup.Group
 	group.SetLimit(calls)
@@ -131,7 +134,7 @@ func testPlainPods(t *testing.T, n int) {
 			},
 		}
 		group.Go(func() error {
-			_, err := cluster.CoreV1().Pods(namespace).Create(t.Context(), pod, metav1.CreateOptions{})
+			_, err := k.cluster.CoreV1().Pods(namespace).Create(t.Context(), pod, metav1.CreateOptions{})
 			return err
 		})
 	}
@@ -143,7 +146,7 @@ func testPlainPods(t *testing.T, n int) {
 }
 
 // startNodes starts a cluster with a scheduler, and with nodes for 110 bots each.
-func startNodes(t *testing.T, n int) (*rest.Config, *clientset.Clientset, *kubelets) {
+func startNodes(t *testing.T, n int) (*rest.Config, *kubelets) {
 	t.Helper()
 	host, run := startCluster(t, "garbage-collector-controller,pod-garbage-collector-controller")
 	config := deployTo(t, host)
@@ -154,7 +157,7 @@ func startNodes(t *testing.T, n int) (*rest.Config, *clientset.Clientset, *kubel
 		}
 	}
 	run("scheduler", "--kube-api-qps=1000", "--kube-api-burst=1000")
-	return config, k.cluster, k
+	return config, k
 }
 
 // awaitAll waits until the bot of each job runs on a living node.
@@ -366,7 +369,10 @@ func (k *kubelets) sync(pod *corev1.Pod) {
 	default:
 		return
 	}
-	_, err := pods.Patch(ctx, pod.Name, types.MergePatchType, []byte(`{"status": `+status+`}`), metav1.PatchOptions{}, "status")
+	err := retry.OnError(retry.DefaultBackoff, func(err error) bool { return !apierrors.IsNotFound(err) }, func() error {
+		_, err := pods.Patch(ctx, pod.Name, types.MergePatchType, []byte(`{"status": `+status+`}`), metav1.PatchOptions{}, "status")
+		return err
+	})
 	if err == nil && status == running {
 		k.started(pod)
 	}
@@ -377,9 +383,7 @@ func (k *kubelets) kill(t *testing.T) {
 	t.Helper()
 	k.mu.Lock()
 	for _, pod := range k.pods {
-		if pod.Spec.NodeName != "" {
-			k.dead = pod.Spec.NodeName
-		}
+		k.dead = cmp.Or(k.dead, pod.Spec.NodeName)
 	}
 	for _, pod := range k.pods {
 		if pod.Spec.NodeName == k.dead {

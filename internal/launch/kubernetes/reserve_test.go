@@ -179,7 +179,7 @@ func (r *reserved) schedule(t *testing.T, from, to int, joinAt time.Time) {
 		group.Go(func() error {
 			_, err := r.send(t.Context(), http.MethodPost, "/api/v1/jobs", r.key, object{
 				"externalId": fmt.Sprint("meeting ", i), "joinAt": joinAt,
-				"meetingUrl": fmt.Sprintf("https://meet.google.com/abc-d%c%c%c-xyz", 'a'+i%26, 'a'+i/26%26, 'a'+i/26/26%26),
+				"meetingUrl": fmt.Sprint("https://zoom.us/j/", 90_000_000_000+i),
 			})
 			return err
 		})
