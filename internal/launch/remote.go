@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -198,11 +200,11 @@ func (r *Remote) Discard(ctx context.Context, key Key, cause error) error {
 }
 
 // Listed updates the tracker with a full list of bots that was requested at
-// version. keys are all bots in the engine, including those that never started.
-func (r *Remote) Listed(all map[Key]BotStatus, keys []Key, version uint64) {
+// version, including those that never started.
+func (r *Remote) Listed(all map[Key]BotStatus, version uint64) {
 	r.UpdateAll(all, version)
 	select {
-	case r.listed <- keys:
+	case r.listed <- slices.Collect(maps.Keys(all)):
 	default: // the clean-up is busy with an earlier list
 	}
 }

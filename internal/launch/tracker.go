@@ -116,13 +116,14 @@ func (t *Tracker) Version() uint64 {
 
 // UpdateAll records all bots that the engine listed. Bots missing from the list
 // are gone, unless they were updated after version, that is, after the list was
-// requested. A listed bot always counts, unless its launch failed after version.
+// requested. A listed bot always counts, unless its launch failed after version. One
+// that is listed as NotStarted is being launched, or its launch was interrupted.
 func (t *Tracker) UpdateAll(all map[Key]BotStatus, version uint64) {
 	var changed []Key
 	t.mu.Lock()
 	t.disconnected = ""
 	for key, status := range all {
-		if bot, ok := t.bots[key]; ok && bot.State == NotStarted && bot.version > version {
+		if bot, ok := t.bots[key]; status.State == NotStarted || ok && bot.State == NotStarted && bot.version > version {
 			continue
 		}
 		if t.setLocked(key, status) {

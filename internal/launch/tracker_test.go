@@ -69,6 +69,10 @@ func TestTracker(t *testing.T) {
 		"failed launch, with a late event and a late list": {
 			[]step{list(), request, launching, failed, event(gone), late(starting), list()}, launch.NotStarted, "", 0,
 		},
+		"listed before it may start": {
+			[]step{list(), launching, event(starting), list(launch.BotStatus{State: launch.NotStarted})}, launch.Starting, "pulling", 1,
+		},
+		"interrupted launch":        {[]step{list(launch.BotStatus{State: launch.NotStarted})}, launch.NotStarted, "", 0},
 		"launch after a failed one": {[]step{list(), failed, launching, event(running)}, launch.Running, "", 1},
 	} {
 		t.Run(name, func(t *testing.T) {

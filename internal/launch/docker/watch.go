@@ -78,7 +78,6 @@ func (l *Launcher) list(ctx context.Context) error {
 		return engineError("list the bots' containers", err)
 	}
 	all := make(map[launch.Key]launch.BotStatus)
-	var keys []launch.Key
 	var inspecting errgroup.Group
 	inspecting.SetLimit(maxInspections)
 	for _, summary := range found.Items {
@@ -86,11 +85,7 @@ func (l *Launcher) list(ctx context.Context) error {
 		if !ours {
 			continue
 		}
-		keys = append(keys, key)
 		status := launch.BotStatus{State: botState(summary.State)}
-		if status.State == launch.NotStarted {
-			continue
-		}
 		all[key] = status
 		if status.State == launch.Gone && l.State(key.JobID, key.Attempt) != launch.Gone {
 			inspecting.Go(func() error {
@@ -105,7 +100,7 @@ func (l *Launcher) list(ctx context.Context) error {
 	if err := inspecting.Wait(); err != nil {
 		return engineError("inspect the bots' containers", err)
 	}
-	l.Listed(all, keys, version)
+	l.Listed(all, version)
 	return nil
 }
 

@@ -254,6 +254,32 @@ func TestDisconnectDuringLaunch(t *testing.T) {
 	}
 }
 
+// TestListDuringLaunch: a bot whose pod may not be scheduled yet when the pods are listed is not gone.
+func TestListDuringLaunch(t *testing.T) {
+	t.Parallel()
+	h, cluster := newFakeHarness(t, func(s *kubernetes.Settings) { s.Resync = time.Second })
+	a := launchtest.Assignment()
+	h.Expect(t, a, launch.NotStarted)
+	lists := make(chan struct{})
+	cluster.SetFault(func(_ http.ResponseWriter, r *http.Request) bool {
+		switch {
+		case r.Method == http.MethodPatch:
+			for range 2 { // the first has been read when the second is requested
+				<-lists
+			}
+		case r.Method == http.MethodGet && r.URL.Query().Get("watch") == "":
+			select {
+			case lists <- struct{}{}:
+			default: // no launch waits
+			}
+		}
+		return false
+	})
+	h.launch(t, a)
+	h.Expect(t, a, launch.Starting)
+	h.Run(t, a)
+}
+
 // TestClusterDisconnected: while the cluster does not answer, bots are unknown;
 // afterwards, changes that happened meanwhile are reported.
 func TestClusterDisconnected(t *testing.T) {

@@ -43,16 +43,15 @@ func (l *Launcher) list(ctx context.Context) (string, error) {
 		return "", clusterError("list the bots' pods", err)
 	}
 	all := make(map[launch.Key]launch.BotStatus)
-	var keys []launch.Key
 	for i := range pods.Items {
 		pod := &pods.Items[i]
-		if key, ours := l.ParseLabels(pod.Labels); ours {
-			if keys = append(keys, key); !isGated(pod) { // a gated pod has not started
-				all[key] = podStatus(pod)
-			}
+		if key, ours := l.ParseLabels(pod.Labels); ours && isGated(pod) {
+			all[key] = launch.BotStatus{State: launch.NotStarted}
+		} else if ours {
+			all[key] = podStatus(pod)
 		}
 	}
-	l.Listed(all, keys, version)
+	l.Listed(all, version)
 	return pods.ResourceVersion, nil
 }
 
